@@ -118,7 +118,9 @@ class Bench:
         self._machine = 0
         self._round = 0
 
-    async def join(self, described: Mapping[str, Any], consent: Consent, units: int = 1) -> None:
+    async def join(
+        self, described: Mapping[str, Any], consent: Consent, units: int = 1, contact: bytes = bytes(32)
+    ) -> None:
         provider = Sender(self._rpc, LocalSigner(self._world.anvil.accounts[1].key), poll=0.02)
         for sender in (provider, Sender(self._rpc, self._tenant, poll=0.02)):
             await Token(self._rpc, self._deployment.token, sender).approve(
@@ -127,7 +129,7 @@ class Bench:
         pool = Pool(self._rpc, self._deployment, provider)
         hardware = sha256(canonical(described["hardware"])).digest()
         self._machine, _ = await pool.register(
-            _TERMS, units, 1, hardware, bytes(32), described["operator"], consent
+            _TERMS, units, 1, hardware, contact, described["operator"], consent
         )
 
     async def lease(self) -> float:

@@ -1,4 +1,5 @@
-"""What the agent itself costs its host while fifty leases run: processor and memory of it and of its sentinel.
+"""What the agent itself costs its host while fifty leases run: processor and memory of it and of its sentinel. And what
+it costs their tenant to watch them.
 
 The reference is what one core gives in the same time, and what such a program may take of a small host;
 both are counted by the kernel for the processes, so that a busy machine does not disturb them.
@@ -11,16 +12,22 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+import bench_top
 from bench_agent import Bench
 from devnet import images
 from devnet.patience import patient
-from devnet.world import Host, World
+from devnet.world import PASSWORD, Host, World
+from leasehold import Home
 from leasehold.chain import Consent, Rpc
+from leasehold.files import write_private
+from leasehold.market import canonical
 from leasehold.workload import Workload, load_workload
 
 LEASES, UNITS = 50, 8
@@ -32,8 +39,9 @@ _MIB = 1 << 20
 def run() -> list[dict[str, Any]]:
     """The rows: a core's part, and MiB."""
     with tempfile.TemporaryDirectory(prefix="leasehold-bench-") as folder:
-        cpu, memory = asyncio.run(_run(Path(folder, "world")))
+        cpu, memory, top = asyncio.run(_run(Path(folder, "world")))
     return [
+        top,
         {
             "name": "agent.cpu_50",
             "ours": round(cpu, 4),
@@ -53,7 +61,7 @@ def run() -> list[dict[str, Any]]:
     ]
 
 
-async def _run(folder: Path) -> tuple[float, float]:
+async def _run(folder: Path) -> tuple[float, float, dict[str, Any]]:
     with World(folder) as world:
         tiny = images.tiny()
         images.load(world.engine.url, tiny)
@@ -66,13 +74,26 @@ async def _run(folder: Path) -> tuple[float, float]:
         world.fund(described["operator"])
         async with Rpc([world.anvil.url]) as rpc:
             bench = Bench(world, host, rpc, described["contact"]["age_recipient"], tiny.id)
-            await bench.join(described, consent, UNITS)
+            contact = canonical(described["contact"])
+            await bench.join(described, consent, UNITS, sha256(contact).digest())
             with world.running(host):
                 host.serving()
                 for _ in range(LEASES):
                     world.anvil.request("eth_sendRawTransaction", await bench.prepared(_workload(tiny.id), 1))
                 await asyncio.to_thread(host.until, lambda: _started(host) >= LEASES, patient(300))
-                return await _measured(host)
+                cpu, memory = await _measured(host)
+                return cpu, memory, await asyncio.to_thread(bench_top.row, await _tenant(world, described))
+
+
+async def _tenant(world: World, described: Mapping[str, Any]) -> dict[str, str]:
+    """The environment of whoever has the leases, with their key, and their machine's documents at hand."""
+    party = world.party("tenant")
+    home = Home(party.home)
+    key = bytes.fromhex(world.anvil.accounts[2].key.removeprefix("0x"))
+    await home.keystore.new("tenant", PASSWORD, key=key)
+    for raw in map(canonical, (described["hardware"], described["contact"])):
+        write_private(home.documents / f"{sha256(raw).hexdigest()}.json", raw)
+    return dict(party.environment)
 
 
 def _workload(image: str) -> Workload:

@@ -132,11 +132,17 @@ class AgentSettings(BaseSettings):
 
     cpu_units: Annotated[int | None, Field(ge=1, le=8, examples=[4])] = None
     """Equal units that a host without a GPU sells; by default one for every two cores."""
-    isolation: Literal["auto", "whole", "mig", "time-slice"] = "auto"
+    isolation: Literal["auto", "whole", "mig", "mps", "time-slice"] = "auto"
     """By what cards are sold in parts: by `mig`, where it is enabled on them, or not at all (`whole`). `auto`: by MIG
-    where all cards of the machine have it. `time-slice`: tenants who ask for it by name compute on a card in turns, and
-    nothing limits how much of its memory each takes.
+    where all cards of the machine have it. `mps`: tenants compute on a card side by side, with limits of its memory
+    that hold from driver 615 on, and that bind whoever keeps to them before. `time-slice`: tenants who ask for it by
+    name compute on a card in turns, and nothing limits how much of its memory each takes.
     """
+    mps_dir: Path = Path("/run/leasehold")
+    """Where MPS has its sockets; in memory, so that a reboot takes them away."""
+    card_rest: Annotated[int, Field(ge=10)] = 600
+    """Seconds for which a card that was ill has to be well before it is for sale again, each time twice as long; its
+    leases hear after a tenth of that."""
     memory_reserve: ByteCount = GIB
     """Memory that is never sold."""
     disk_reserve: ByteCount = 2 * GIB

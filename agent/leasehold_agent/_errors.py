@@ -123,7 +123,9 @@ class StillStopping(AgentError):
 
 
 class VolumeTrouble(AgentError):
-    """A volume cannot be made, opened or closed here now; the text says why. What holds on to it may let go."""
+    """A volume cannot be made, opened, closed or read here now; the text says why. What holds on to it may let go."""
+
+    code = "volume-busy"
 
 
 class WrongVolumeKey(VolumeTrouble):

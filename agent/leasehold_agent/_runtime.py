@@ -22,11 +22,16 @@ Phase = Literal[
     "starting",  # the container exists and is not ready yet
     "ready",  # ready; `start` is being mined
     "running",  # billed
+    "stopped",  # by its tenant, and billed all the same
     "finished",  # its command has ended by itself, and is not started again
     "stopping",  # the lease is over; outputs are being packed
     "ended",
     "declined",
 ]
+
+
+Wish = Literal["stop", "start", "restart"]
+"""What a tenant can have done with his container while his lease goes on."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,8 @@ class LeaseHandle:
     `renews` is the lease whose data it goes on with. `ended_with` is the exit code of a command that has ended by
     itself and is not started again, `closes_when_done` that there is an order to close the lease then. `ssh_keys`
     are OpenSSH public keys; `outputs` is their path inside the container, if any. `helper`: the host has lent it a
-    shell. `name`: what its workload is called.
+    shell. `name`: what its workload is called. `volumes` are those that it names. `host`: at which its ports are
+    published, if it has any.
     """
 
     lease: int
@@ -78,6 +84,8 @@ class LeaseHandle:
     closes_when_done: bool = False
     read_seconds: int | None = None
     renews: int | None = None
+    volumes: tuple[str, ...] = ()
+    host: str | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +105,30 @@ class Standing:
     exit_code: int | None
     ends: int
     kills: int
+
+
+@dataclass(frozen=True)
+class VolumeExport:
+    """An export of a volume. read: bytes read so far, without what lies there twice. detail: why it failed."""
+
+    state: Literal["running", "done", "failed"]
+    cid: str | None = None
+    read: int = 0
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class VolumeFacts:
+    """A volume that a lease names: `size` bytes of the host's disk, of which `used` where it is open; None of both
+    where it is not here. attached: to this lease.
+    """
+
+    name: str
+    path: str
+    size: int | None
+    used: int | None
+    attached: bool
+    export: VolumeExport | None = None
 
 
 class CommandStream(Protocol):
@@ -158,6 +190,26 @@ class LeaseRuntime(Protocol):
 
     async def take_code(self, lease: int, tenant: str, pack: bytes) -> tuple[int, int]:
         """Keep a pack of them; how many were new, and how many are lacking now. Raises as `offer_code`."""
+        ...
+
+    async def power(self, lease: int, wish: Wish) -> None:
+        """Have its container stand still, run again, or begin anew: it is remembered before this returns, and done
+        soon. Raises NoContainer for a lease that is not billed, or a command that has ended where it is to stop.
+        """
+        ...
+
+    async def volumes(self, lease: int) -> Sequence[VolumeFacts]:
+        """The volumes that its workload names, and how they stand; none of a lease that has changed hands."""
+        ...
+
+    async def export(self, lease: int, name: str) -> None:
+        """Begin to export a volume that it has attached. Raises NoContainer where it has not, VolumeTrouble while
+        another export of the lease goes on.
+        """
+        ...
+
+    async def discard(self, lease: int, name: str) -> None:
+        """Remove a volume of its tenant's that no lease has attached. Raises VolumeTrouble where one has."""
         ...
 
     async def standing(self, lease: int) -> Standing:

@@ -27,7 +27,7 @@ from leasehold_agent._errors import AlreadyRunning, EngineDown
 from leasehold_agent._runtime import ServeContext
 from leasehold_agent.access import ANSWER_SECONDS, Admission, Line, Mounts
 from leasehold_agent.api import ApiServer, MetricsPort
-from leasehold_agent.cards import HardwareFiles
+from leasehold_agent.cards import HardwareFiles, MemoryGroups, MpsHost
 from leasehold_agent.chain import (
     GasState,
     PoolGate,
@@ -51,10 +51,12 @@ from leasehold_agent.engine import Engine, EngineFacts, ImageRules, Images
 from leasehold_agent.host import (
     DISK_TROUBLE,
     AddressBlocks,
+    CardWard,
     DiskLimits,
     DiskReserve,
     Firewall,
     Identity,
+    Inventory,
     MountSpace,
     load_identity,
     take_inventory,
@@ -63,6 +65,7 @@ from leasehold_agent.idling import IdleJobs
 from leasehold_agent.reading import Readers
 from leasehold_agent.reconciling import (
     CardHealth,
+    Carrying,
     Containers,
     DockerRuntime,
     Host,
@@ -92,7 +95,9 @@ _log = structlog.get_logger("leasehold_agent")
 _RETRY_SECONDS = 2.0
 _GAS_SECONDS = 60.0
 _CARDS_SECONDS = 10.0
+_RESTS_PER_CALM = 10
 _THREADS = 32
+_CARRYING_THREADS = 4
 
 
 async def serve(settings: AgentSettings, told: Told | None = None) -> None:
@@ -140,10 +145,12 @@ async def serve(settings: AgentSettings, told: Told | None = None) -> None:
             tasks.create_task(follow(rpc, settings.ws, deployment, index, reconciler.wake))
             tasks.create_task(reconciler.run())
             tasks.create_task(_watch(host, reconciler, gate, reserve))
-            lost, noted = LostCells(kept, host.clock), asyncio.Event()
-            health = CardHealth(host, lost, card_thread(stack), _both(noted.set, reconciler.wake))
+            lost, noted = LostCells(kept, host.clock, settings.card_rest), asyncio.Event()
+            changed, ward = _both(noted.set, reconciler.wake), CardWard(settings.card_rest / _RESTS_PER_CALM)
+            health = CardHealth(host, lost, card_thread(stack), changed, health=ward)
             tasks.create_task(health.run())
             tasks.create_task(watch_cards(host, lost, reconciler.wake, lambda: health.watch.hangs))
+            tasks.create_task(keep_parts(host, lambda: health.watch.hangs))
             tasks.create_task(_introduce(host, introduction))
             tasks.create_task(_sell(host, Sale(gate, kept, settings, host.clock), noted))
             tasks.create_task(usage.run())
@@ -193,6 +200,8 @@ async def make_host(
         logins=settings.registry_logins,
         rules=ImageRules(settings.images_allow, settings.images_deny),
     )
+    leases = LeaseBook(settings.state_dir / "leases" / names.folder, identity.age_identity)
+    volumes = Volumes(settings.state_dir / "volumes" / names.folder, MountSpace(engine.socket))
     host = Host(
         facts=HostFacts(
             settings,
@@ -202,7 +211,7 @@ async def make_host(
             boot_id(),
             HardwareFiles(settings.hardware_dir),
         ),
-        leases=LeaseBook(settings.state_dir / "leases" / names.folder, identity.age_identity),
+        leases=leases,
         containers=Containers(
             names,
             engine,
@@ -217,16 +226,55 @@ async def make_host(
             packer(ipfs),
             CodeStore(settings.state_dir / "code", room=settings.code_cache, reserve=settings.disk_reserve),
         ),
-        volumes=Volumes(settings.state_dir / "volumes" / names.folder, MountSpace(engine.socket)),
+        volumes=volumes,
+        carrying=Carrying(
+            volumes,
+            leases,
+            await stack.enter_async_context(Ipfs(settings.ipfs, threads=_CARRYING_THREADS)),
+            lambda: max(0, shutil.disk_usage(settings.state_dir).free - settings.disk_reserve),
+            settings.fetch_seconds,
+        ),
         chain=gate,
         endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),
         estranged=estranged,
         helper=await asyncio.to_thread(lend_helper, settings.state_dir / "helper"),
     )
+    _sell_parts(host, identity)
     lent = (host.helper, HELPER_MOUNT) if host.helper is not None else None
     host.readers = Readers(host.containers, host.leases, host.facts, lent)
     host.idle = IdleJobs.of(host, identity.operator.address, settings.idle_job)
     return host
+
+
+def mps_host(inventory: Inventory, facts: EngineFacts, identity: Identity) -> MpsHost:
+    """What this host has for MPS."""
+    limits = MemoryGroups(identity.operator.address[2:10].lower(), facts.groups) if facts.groups else None
+    return MpsHost(inventory.driver, inventory.cuda, limits)
+
+
+def _sell_parts(host: Host, identity: Identity) -> None:
+    """By MPS, where the owner wants it; and what is left of it goes, where he has wanted it."""
+    settings, mps = host.facts.settings, mps_host(host.facts.inventory, host.facts.engine, identity)
+    parts = mps.parts(settings.mps_dir / identity.operator.address[2:10].lower())
+    if settings.isolation == "mps":
+        host.facts.mps = mps.kind
+    if settings.isolation == "mps" or parts.book.exists:
+        host.devices.mps = parts
+
+
+async def keep_parts(host: Host, hangs: Callable[[], bool]) -> None:
+    """What leases have of cards by MPS works, whatever has died beside the agent; and goes once nobody is in it. A
+    driver that hangs is not asked, as by `watch_cards`.
+    """
+    while host.devices.mps is not None:
+        try:
+            if not hangs():
+                await host.devices.mps.mend()
+        except (AgentError, OSError) as error:
+            _log.warning("mps", problem=str(error))
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception("mps")
+        await host.sleep(_CARDS_SECONDS)
 
 
 async def _servers(

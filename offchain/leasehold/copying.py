@@ -9,7 +9,31 @@
 The folder lies at `/work` before the command starts, which runs there unless the workload names another `workdir`.
 """
 
-from leasehold.client import CodeHandedIn, hand_in, look_over
+from leasehold.client import (
+    CodeHandedIn,
+    Copied,
+    CopyFailed,
+    LeaseShell,
+    SshFiles,
+    SshHost,
+    Synced,
+    SyncOptions,
+    bring_to,
+    copy_in,
+    copy_out,
+    exclude,
+    fetch_from,
+    hand_in,
+    include,
+    is_address,
+    lease_shell,
+    let_in,
+    look_over,
+    ssh_config,
+    ssh_hosts,
+    sync_in,
+    sync_out,
+)
 from leasehold.workload import Code, CodeContents, CodeFolder, CodeTree
 
 __all__ = [
@@ -18,6 +42,26 @@ __all__ = [
     "CodeFolder",
     "CodeHandedIn",
     "CodeTree",
+    "Copied",
+    "CopyFailed",
+    "LeaseShell",
+    "SshFiles",
+    "SshHost",
+    "SyncOptions",
+    "Synced",
+    "bring_to",
+    "copy_in",
+    "copy_out",
+    "exclude",
+    "fetch_from",
     "hand_in",
+    "include",
+    "is_address",
+    "lease_shell",
+    "let_in",
     "look_over",
+    "ssh_config",
+    "ssh_hosts",
+    "sync_in",
+    "sync_out",
 ]

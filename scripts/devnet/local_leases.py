@@ -21,7 +21,7 @@ from pathlib import Path
 
 from leasehold.chain import ClosingOrder
 from leasehold_agent._errors import NoContainer, OrderVoid
-from leasehold_agent._runtime import CommandStream, LeaseHandle, Standing
+from leasehold_agent._runtime import CommandStream, LeaseHandle, Standing, VolumeExport, VolumeFacts, Wish
 from leasehold_agent.store import LeaseSample
 
 _PIECE = 65536
@@ -64,9 +64,13 @@ class LocalLeases:
         self.streams: list[ProcessStream] = []
         self.samples: dict[int, list[tuple[str, LeaseSample]]] = {}
         self.lookups = 0
+        self.codes: dict[int, list[tuple[str, bytes]]] = {}
         self.orders: dict[int, tuple[ClosingOrder, bytes]] = {}
         self.takes_orders = True
         self.standings: dict[int, Standing] = {}
+        self.volumes_of: dict[int, list[VolumeFacts]] = {}
+        self.cid = ""
+        self.powered: list[tuple[int, Wish]] = []
 
     def add(self, handle: LeaseHandle) -> Path:
         """A lease and its folder, where its commands start."""
@@ -115,6 +119,33 @@ class LocalLeases:
                 yield piece
         finally:
             log.followers -= 1
+
+    async def power(self, lease: int, wish: Wish) -> None:
+        self.powered.append((lease, wish))
+        self.change(lease, phase="stopped" if wish == "stop" else "running")
+
+    async def volumes(self, lease: int) -> Sequence[VolumeFacts]:
+        return self.volumes_of.get(lease, [])
+
+    async def export(self, lease: int, name: str) -> None:
+        if not any(volume.name == name for volume in self.volumes_of.get(lease, ())):
+            raise NoContainer("The lease has no such volume attached.")
+        export = VolumeExport("done", self.cid, read=9)
+        self.volumes_of[lease] = [replace(volume, export=export) for volume in self.volumes_of[lease]]
+
+    async def discard(self, lease: int, name: str) -> None:
+        kept = [volume for volume in self.volumes_of.get(lease, ()) if volume.name != name]
+        self.volumes_of[lease] = kept
+
+    async def offer_code(self, lease: int, tenant: str, folded: bytes) -> list[bool]:
+        """Takes any list, and lacks all but the first piece of three."""
+        self.codes.setdefault(lease, []).append((tenant, folded))
+        return [False, True, True]
+
+    async def take_code(self, lease: int, tenant: str, pack: bytes) -> tuple[int, int]:
+        """Takes any pack for one new piece."""
+        self.codes.setdefault(lease, []).append((tenant, pack))
+        return 1, 1
 
     async def keep_order(self, lease: int, order: ClosingOrder, workload: bytes) -> None:
         if not self.takes_orders:

@@ -82,7 +82,13 @@ class Child:
 
 
 class Nursery:
-    """`with Nursery() as nursery: nursery.run("leasehold", ["machines"], env)`"""
+    """`with Nursery() as nursery: nursery.run("leasehold", ["machines"], env)`
+
+    environment: what its process begins with beside the caller's, which a child no longer can: libraries to preload.
+    """
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self._environment = dict(environment or {})
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as undo:
@@ -92,7 +98,7 @@ class Nursery:
             places = os.pathsep.join(filter(None, (str(_SCRIPTS), os.environ.get("PYTHONPATH"))))
             process = subprocess.Popen(
                 [sys.executable, "-c", _SERVE, self._address],
-                env={**os.environ, "PYTHONPATH": places},
+                env={**os.environ, **self._environment, "PYTHONPATH": places},
                 stdin=subprocess.PIPE,  # the server ends when this does
                 stdout=subprocess.PIPE,
             )

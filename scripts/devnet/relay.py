@@ -4,6 +4,8 @@ with Relay(anvil_port) as relay:
     ...
     relay.cut()      # connections end, new ones are refused
     relay.mend()     # the same port serves again
+    relay.hold()     # connections stay open, and nothing comes through
+    relay.let_go()   # what was sent meanwhile does
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ class Relay:
         self._open: set[socket.socket] = set()
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
+        self._flows = threading.Event()
+        self._flows.set()
         self.port = 0
 
     @property
@@ -53,6 +57,7 @@ class Relay:
 
     def cut(self) -> None:
         """End every connection and refuse new ones. Returns when no thread is left."""
+        self.let_go()
         listener, self._listener = self._listener, None
         if listener is None:
             return
@@ -66,6 +71,13 @@ class Relay:
                         connection.shutdown(socket.SHUT_RDWR)
             self._threads[0].join(0.2)
             self._threads = [thread for thread in self._threads if thread.is_alive()]
+
+    def hold(self) -> None:
+        """Let nothing through, either way, as a road does that loses all that is sent on it."""
+        self._flows.clear()
+
+    def let_go(self) -> None:
+        self._flows.set()
 
     def _run(self, work: Callable[..., None], *arguments: socket.socket) -> None:
         thread = threading.Thread(target=work, args=arguments, daemon=True)
@@ -89,19 +101,19 @@ class Relay:
         with client, server:
             with self._lock:
                 self._open |= {client, server}
-            back = threading.Thread(target=_pump, args=(server, client), daemon=True)
+            back = threading.Thread(target=self._pump, args=(server, client), daemon=True)
             back.start()
-            _pump(client, server)
+            self._pump(client, server)
             back.join()
             with self._lock:
                 self._open -= {client, server}
 
-
-def _pump(source: socket.socket, target: socket.socket) -> None:
-    """Until either side ends, which ends both."""
-    with contextlib.suppress(OSError):
-        while data := source.recv(1 << 16):
-            target.sendall(data)
-    for each in (source, target):
+    def _pump(self, source: socket.socket, target: socket.socket) -> None:
+        """Until either side ends, which ends both."""
         with contextlib.suppress(OSError):
-            each.shutdown(socket.SHUT_RDWR)
+            while data := source.recv(1 << 16):
+                self._flows.wait()
+                target.sendall(data)
+        for side in (source, target):
+            with contextlib.suppress(OSError):
+                side.shutdown(socket.SHUT_RDWR)

@@ -158,7 +158,7 @@ class Site:
 
     def events(self, kind: type[Event] | None = None, lease: str | None = None) -> list[Any]:
         """Events of the pool and its companions on the canonical chain, oldest first."""
-        query = {"address": self._sources, "fromBlock": "0x0", "toBlock": "latest"}
+        query = {"address": self.sources, "fromBlock": "0x0", "toBlock": "latest"}
         found = [decode_log(raw) for raw in self.world.anvil.request("eth_getLogs", query)]
         number = None if lease is None else parse_lease(lease)
         return [
@@ -174,7 +174,9 @@ class Site:
         return [event for event in self.events(kind) if getattr(event, "machine", None) == self.machine]
 
     @cached_property
-    def _sources(self) -> list[str]:
+    def sources(self) -> list[str]:
+        """The contracts whose events count: the pool's and its companions'."""
+
         async def go() -> list[str]:
             async with Rpc([self.world.anvil.url]) as rpc:
                 return await Pool(rpc, Deployment.load(self.world.deployment)).event_sources()

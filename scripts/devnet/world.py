@@ -301,6 +301,8 @@ class World:
         self.engine = Engine(folder / "engine")
         self.deployment = folder / "deployments" / "31337.json"
         self.facts: dict[str, Any] = {}
+        self.variables: Mapping[str, str] = {}
+        """What agents and commands find in their environment beside what they are given."""
 
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as undo:
@@ -395,4 +397,5 @@ class World:
     def _environment(self, home: Path) -> dict[str, str]:
         kept = {"PATH", "LANG", "TERM", "LD_LIBRARY_PATH", "LEASEHOLD_CACHE"}
         inherited = {k: v for k, v in os.environ.items() if k in kept or k.startswith("COVERAGE")}
-        return {**inherited, "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "TMPDIR": str(home)}
+        own = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "TMPDIR": str(home)}
+        return {**inherited, **self.variables, **own}

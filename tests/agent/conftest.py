@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import hashlib
 import os
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -17,7 +18,10 @@ from typing import Any
 import pynvml
 import pytest
 import structlog
+from tests.agent.nvml.smi import install as install_smi
 from tests.agent.nvml.standin import StandIn, environment, load
+from tests.agent.programs.mps_control import install as install_mps
+from tests.agent.programs.mps_here import Here, ToolsHere, groups_of, kill_daemon
 
 from devnet import images
 from devnet.engine import Engine
@@ -106,6 +110,32 @@ def nvml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StandIn:
         while True:  # what a test before has left open
             pynvml.nvmlShutdown()
     return host
+
+
+@pytest.fixture
+def mps_tools(nvml: StandIn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """NVIDIA's tools on the PATH; returns where the one of MPS keeps what it is asked."""
+    install_smi(tmp_path / "bin", nvml)
+    asked = install_mps(tmp_path / "bin")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    return asked
+
+
+@pytest.fixture
+def mps_folder() -> Iterator[Path]:
+    """Where daemons of MPS have their sockets, whose paths have 107 bytes at most; what runs there is ended."""
+    with tempfile.TemporaryDirectory(prefix="mps") as made:
+        yield Path(made)
+        for number in Path(made).rglob("nvidia-cuda-mps-control.pid"):
+            kill_daemon(number)
+
+
+@pytest.fixture
+def here(nvml: StandIn, mps_folder: Path, tmp_path: Path) -> Iterator[Here]:
+    """A host with a card and MPS on it, all in this process."""
+    tools = ToolsHere(nvml)
+    yield Here(nvml, nvml.add(), mps_folder, tools, groups_of(tmp_path, smi=tools.program("nvidia-smi")))
+    tools.close()
 
 
 @dataclass

@@ -22,7 +22,7 @@ from leasehold_agent.engine import Engine, Images
 from leasehold_agent.engine._image_archive import survey
 from leasehold_agent.engine._image_notes import ImageNote, ImageNotes
 from leasehold_agent.reconciling import Supplies
-from leasehold_agent.store import DatasetCache, UploadedWorkloads, packer
+from leasehold_agent.store import CodeStore, DatasetCache, UploadedWorkloads, packer
 
 ALICE, BOB = "0xA", "0xB"
 LIMIT = 1 << 30
@@ -288,7 +288,8 @@ class TestRoom:
         cache = DatasetCache(tmp_path / "cache", ipfs, room=LIMIT, reserve=0, wait=5)
         found = Images(engine, ipfs, tmp_path / "images", wait=5)
         uploads = UploadedWorkloads(tmp_path / "uploads")
-        return Supplies(ipfs, uploads, found, cache, packer(ipfs))
+        code = CodeStore(tmp_path / "code", room=LIMIT, reserve=0)
+        return Supplies(ipfs, uploads, found, cache, packer(ipfs), code)
 
     async def archive(self, tmp_path: Path, ipfs: Ipfs, name: str) -> str:
         """An image on IPFS as a workload names it."""

@@ -115,6 +115,18 @@ class TestTheRule:
         second = judged(first, replace(HOT, temperature=93), (), 4)
         assert first.ailment == second.ailment == Ailment("heat", "89 °C")
 
+    def test_calm_is_as_long_as_the_hosts_owner_says(self) -> None:
+        ward, lost, well = (
+            CardWard(calm=2),
+            CardLook({"GPU-1": Silence(lost=True)}),
+            CardLook({"GPU-1": WELL}),
+        )
+        assert [ward.see(look, now) for now, look in ((0, lost), (1, well), (2, well))] == [
+            {"GPU-1": SILENT},
+            {"GPU-1": SILENT},
+            {},
+        ]
+
     def test_a_card_that_nobody_looks_at_is_forgotten(self) -> None:
         health = CardWard()
         assert health.see(CardLook({"GPU-1": Silence(lost=True)}), 0) == {"GPU-1": SILENT}

@@ -15,11 +15,11 @@ from leasehold.chain import LeaseState
 from leasehold.workload import Workload, load_workload
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined, NetworkError
-from leasehold_agent.cards import LeaseShare
+from leasehold_agent.cards import LeaseShare, Place
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import DEVICES_LABEL, SHARING_LABEL, ContainerSpec, EngineFacts
 from leasehold_agent.engine._containers import device_request, facts_of, options_of
-from leasehold_agent.engine._facts import cdi_folders
+from leasehold_agent.engine._facts import cdi_folders, groups_of
 from leasehold_agent.host import Firewall, HostPolicy, LeasePolicy, parse_rule
 from leasehold_agent.host._firewall import Rule, bridge_name, render
 from leasehold_agent.reconciling import Names
@@ -111,6 +111,16 @@ class TestFit:
         fields = {"cpu": 2, "memory": "4GiB", "share": "whole", "ports": [{"container": 80, "host": 100}]}
         check_fits(workload(**fields), 0x01FF, SHARE, FACTS, SETTINGS)
         check_fits(workload(share="cells"), 0x0103, replace(SHARE, gpu_uuids=()), FACTS, SETTINGS)
+
+    def test_a_card_that_is_lost_says_nothing_of_what_it_could_offer(self) -> None:
+        """Or a lease whose workload is replaced meanwhile would never run again, and be billed to its end."""
+        lost, timed = (
+            replace(SHARE, gpu_uuids=(), problem="GPU 0 does not answer."),
+            workload(share="time-slice"),
+        )
+        with pytest.raises(Declined) as error:
+            check_fits(timed, 0x0103, lost, FACTS, SETTINGS)
+        assert error.value.reason == "no-card"
         gvisor = replace(FACTS, runtimes=("runc", "runsc"))
         check_fits(workload(runtime="gvisor"), 0x01FF, SHARE, gvisor, SETTINGS)
 
@@ -165,6 +175,31 @@ class TestFit:
         check_apart(workload(share="time-slice"), replace(SHARE, cells=0x01))
         check_apart(workload(), replace(SHARE, cells=0x01, cut=True))
         check_apart(workload(), SHARE)
+
+    def test_parts_by_mps_whose_limits_hold(self) -> None:
+        """For whoever has a part; never by another name, nor under a kernel that keeps the way to the server closed."""
+        offered = SETTINGS.model_copy(update={"isolation": "mps"})
+        part = replace(SHARE, cells=0x0F, mps="hard")
+        for share in (None, "cells", "mps"):
+            check_fits(workload(share=share), 0x010F, part, FACTS, offered)
+        for share in ("mig", "whole", "time-slice"):
+            with pytest.raises(Declined, match="by MPS, not by"):
+                check_fits(workload(share=share), 0x010F, part, FACTS, offered)
+        gvisor = replace(FACTS, runtimes=("runc", "runsc"))
+        with pytest.raises(Declined, match="gVisor keeps out"):
+            check_fits(workload(runtime="gvisor"), 0x010F, part, gvisor, offered)
+        check_fits(workload(runtime="gvisor"), 0x01FF, SHARE, gvisor, offered)
+        for placement, share_ in ((0x01FF, SHARE), (0x010F, replace(SHARE, cells=0x0F, cut=True))):
+            with pytest.raises(Declined, match="not `mps`"):
+                check_fits(workload(share="mps"), placement, share_, FACTS, offered)
+
+    def test_parts_by_mps_whose_limits_bind_who_keeps_to_them(self) -> None:
+        offered = SETTINGS.model_copy(update={"isolation": "mps"})
+        part = replace(SHARE, cells=0x0F, mps="cooperative")
+        check_fits(workload(share="mps"), 0x010F, part, FACTS, offered)
+        for share in (None, "cells", "mig", "time-slice"):
+            with pytest.raises(Declined, match="ask for `mps` by name"):
+                check_fits(workload(share=share), 0x010F, part, FACTS, offered)
 
     def test_a_workload_for_other_leases(self) -> None:
         check_tenant(workload(), DESIRED)
@@ -297,6 +332,43 @@ class TestDevices:
         asked = device_request(self.spec(True, "GPU-1"))
         assert (asked["Driver"], asked["DeviceIDs"]) == ("cdi", ["nvidia.com/gpu=GPU-1"])
 
+    def test_its_place_on_a_card_that_others_compute_on(self, tmp_path: Path) -> None:
+        """Its door cannot be written to, and what the tenant says of it in his workload counts for nothing."""
+        place = Place(
+            ((tmp_path, "/run/x/lease_7"),), {"CUDA_MPS_PIPE_DIRECTORY": "/run/x/lease_7"}, "/leasehold/7"
+        )
+        asked = workload(env={"CUDA_MPS_PIPE_DIRECTORY": "/run/x"})
+        spec = spec_of(
+            DESIRED, asked, NAMES, image=IMAGE, share=SHARE, devices=("GPU-1",), facts=FACTS,
+            mounts=[(tmp_path, "/data")], ports={}, settings=SETTINGS, place=place,
+        )  # fmt: skip
+        assert spec.environment["CUDA_MPS_PIPE_DIRECTORY"] == "/run/x/lease_7"
+        host = options_of(docker.APIClient(version="1.44"), replace(spec, disk_bytes=None))["host_config"]
+        assert host["CgroupParent"] == "/leasehold/7"
+        assert {(m["Target"], m["ReadOnly"]) for m in host["Mounts"]} == {
+            ("/data", True),
+            ("/run/x/lease_7", True),
+        }
+        assert host["ShmSize"] > 0
+        spec = replace(spec, shm=tmp_path, group=None, disk_bytes=None)
+        host = options_of(docker.APIClient(version="1.44"), spec)["host_config"]
+        assert "CgroupParent" not in host
+        assert [m["Target"] for m in host["Mounts"] if not m["ReadOnly"]] == ["/dev/shm"]
+        assert not host.get("ShmSize")
+
+    @pytest.mark.parametrize(
+        ("info", "groups"),
+        [
+            ({"CgroupVersion": "2", "CgroupDriver": "systemd"}, "systemd"),
+            ({"CgroupVersion": "2", "CgroupDriver": "cgroupfs"}, "cgroupfs"),
+            ({"CgroupVersion": "1", "CgroupDriver": "cgroupfs"}, None),
+            ({"CgroupVersion": "2", "CgroupDriver": "none"}, None),
+            ({}, None),
+        ],
+    )
+    def test_who_makes_the_engines_control_groups(self, info: dict[str, str], groups: str | None) -> None:
+        assert groups_of(info) == groups
+
     @pytest.mark.parametrize(
         ("labels", "requests", "devices"),
         [
@@ -324,6 +396,8 @@ class TestDevices:
         part, asked = replace(SHARE, cells=0x0F), workload(share="time-slice")
         specs = [TestSpec().make(w, share=s) for w, s in ((asked, part), (workload(), SHARE), (asked, SHARE))]
         assert [spec.labels[SHARING_LABEL] for spec in specs] == ["time-slice", "", ""]
+        by_mps = TestSpec().make(workload(), share=replace(part, mps="hard"))
+        assert by_mps.labels[SHARING_LABEL] == "mps"
 
     def test_where_the_engine_knows_all_of_them(self, tmp_path: Path) -> None:
         """A slice that was made since its toolkit wrote them down is not among them."""

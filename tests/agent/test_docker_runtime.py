@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import re
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -203,6 +206,108 @@ class TestRefusals:
             await anext(rig.host.containers.engine.streams.logs("gone", None, False))
         with pytest.raises(NoContainer, match="gone"):
             await rig.host.containers.engine.streams._take_over("/exec/gone/start", {"Detach": False})
+
+
+class ForgetfulEngine:
+    """It knows of a command no more, and holds its connection: so does Docker, once a whole sandbox has died. Time
+    passes when a test says so.
+    """
+
+    def __init__(self) -> None:
+        self.knows = True
+        self.waited = asyncio.Event()
+        self.later = asyncio.Event()
+        self.command: asyncio.StreamWriter | None = None
+        self._held: list[asyncio.StreamWriter] = []
+
+    async def sleep(self, _: float) -> None:
+        self.waited.set()
+        await self.later.wait()
+        self.later.clear()
+
+    def say(self, words: bytes) -> None:
+        assert self.command is not None
+        self.command.write(b"\x01\0\0\0\0\0\0" + bytes([len(words)]) + words)
+
+    def close(self) -> None:
+        for writer in self._held:
+            writer.close()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._held.append(writer)
+        while head := await _head(reader):
+            path = head.split(b" ", 2)[1]
+            length = re.search(rb"(?i)content-length: (\d+)", head)
+            await reader.readexactly(int(length[1]) if length else 0)
+            if path.endswith(b"/start"):
+                writer.write(b"HTTP/1.1 101 UPGRADED\r\n\r\n")
+                self.command = writer
+                self.say(b"abc")
+                return
+            known = self.knows or path.endswith(b"/exec")
+            said = (
+                '{"Id": "x", "Running": false, "ExitCode": 137, "Pid": 0}' if known else '{"message": "no"}'
+            )
+            status = "200 OK" if known else "404 Not Found"
+            writer.write(f"HTTP/1.1 {status}\r\nContent-Length: {len(said)}\r\n\r\n{said}".encode())
+
+
+async def _head(reader: asyncio.StreamReader) -> bytes:
+    with contextlib.suppress(asyncio.IncompleteReadError):
+        return await reader.readuntil(b"\r\n\r\n")
+    return b""
+
+
+@pytest.fixture
+async def forgetful(tmp_path: Path) -> AsyncIterator[tuple[ForgetfulEngine, EngineStreams]]:
+    engine = ForgetfulEngine()
+    server = await asyncio.start_unix_server(engine.serve, tmp_path / "sock")
+    streams = EngineStreams(f"unix://{tmp_path}/sock", engine.sleep)
+    yield engine, streams
+    await streams.aclose()
+    engine.close()
+    server.close()
+
+
+async def test_commands_of_a_container_that_has_ended_have_ended(
+    forgetful: tuple[ForgetfulEngine, EngineStreams],
+) -> None:
+    """Whatever the engine says; each would hold a connection, of a lease that nobody pays for, as long as one likes."""
+    engine, streams = forgetful
+    engine.knows = False
+    stream = await streams.exec("c", ["sh"], tty=False, env={}, size=None)
+    streams.ended("another")
+    pieces = aiter(stream)
+    assert await anext(pieces) == (1, b"abc")
+    for _ in range(3):
+        streams.ended("c")
+    engine.later.set()
+    assert [piece async for piece in pieces] == []
+    with pytest.raises(NoContainer, match="has ended"):
+        await stream.wait()
+    await stream.close()
+    streams.ended("c")
+    assert streams._commands == {}
+
+
+async def test_its_last_words_are_heard(forgetful: tuple[ForgetfulEngine, EngineStreams]) -> None:
+    """As long as there come some, the end is not yet."""
+    engine, streams = forgetful
+    stream = await streams.exec("c", ["sh"], tty=False, env={}, size=None)
+    streams.ended("c")
+    await engine.waited.wait()
+    pieces = aiter(stream)
+    assert await anext(pieces) == (1, b"abc")
+    engine.waited.clear()
+    engine.later.set()
+    await engine.waited.wait()  # it waits once more
+    engine.say(b"de")
+    assert await anext(pieces) == (1, b"de")
+    assert engine.command is not None
+    engine.command.close()
+    assert [piece async for piece in pieces] == []
+    assert await stream.wait() == 137
+    await stream.close()
 
 
 @pytest.mark.parametrize("cut", range(1, 20))

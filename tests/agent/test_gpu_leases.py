@@ -21,9 +21,10 @@ from tests.agent.nvml.standin import StandIn
 from devnet import images
 from devnet.engine import Engine
 from leasehold.chain import LeaseState, Terms
+from leasehold_agent.cards import MemoryGroups, MpsHost
 from leasehold_agent.documents import canonical
 from leasehold_agent.engine import ContainerFacts
-from leasehold_agent.host import hash_of, mig_devices, take_inventory
+from leasehold_agent.host import hash_of, mig_devices, take_inventory, takes_many
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -206,6 +207,65 @@ async def test_a_part_of_a_card_that_cannot_be_kept_apart(nvml: StandIn, fleet: 
     lease = await fleet.open(await fleet.join(card), 4)
     await fleet.rig.reaches(lease, LeaseState.CANCELLED)
     assert "rent whole GPUs" in fleet.rig.host.leases.folder(lease).load().failure_detail
+
+
+async def test_parts_of_a_card_by_mps(
+    nvml: StandIn, fleet: Fleet, mps_folder: Path, mps_tools: Path, tmp_path: Path
+) -> None:
+    """Two are on a card at once, each with its own way to the server and limits that were there before it: one grows
+    while it runs, and begins anew where it becomes less. The whole card is had once both have gone.
+    """
+    (tmp_path / "cgroup").mkdir()
+    card, rig, groups = nvml.add(), fleet.rig, MemoryGroups("ab", "cgroupfs", tmp_path / "cgroup")
+
+    def sell() -> None:
+        rig.host.facts.settings = rig.host.facts.settings.model_copy(update={"isolation": "mps"})
+        rig.host.facts.mps = "hard"
+        rig.host.devices.mps = MpsHost("615.71.05", "13.4", groups).parts(mps_folder)
+        look(fleet)
+
+    sell()
+    machine = await fleet.join(card)
+    first, second = await fleet.open(machine, 1), await fleet.open(machine, 2, share="mps")
+    assert [await fleet.has(lease) for lease in (first, second)] == [card.uuid, card.uuid]
+    ways = [
+        await rig.inside(lease, "ls $CUDA_MPS_PIPE_DIRECTORY; ls ${CUDA_MPS_PIPE_DIRECTORY%/*}")
+        for lease in (first, second)
+    ]
+    assert [said.split() for _, said in ways] == [["control", f"lease_{lease}"] for lease in (first, second)]
+    assert (
+        await rig.inside(first, "touch $CUDA_MPS_PIPE_DIRECTORY/x || rm $CUDA_MPS_PIPE_DIRECTORY/control")
+    )[0]
+    assert card.get(f"limit.{groups.path(second)}") == f"0,{(85_520_809_984 // (1 << 20) - 512) // 4}"
+    assert not takes_many(card.uuid)
+
+    await rig.restart()
+    sell()
+    before = await rig.container(first)
+    await rig.chain.pool(TENANT).resize(first, 4)
+    await rig.until(lambda: rig.host.leases.folder(first).load().placement & 0xFF == 0xF0)
+    after = await rig.container(first)
+    assert before is not None
+    assert after is not None
+    assert (after.id, after.running, after.sharing) == (before.id, True, "mps")
+    assert card.get(f"limit.{groups.path(first)}") == f"0,{(85_520_809_984 // (1 << 20) - 512) // 2}"
+
+    await rig.chain.pool(TENANT).resize(first, 1)
+
+    async def anew() -> bool:
+        container = await rig.container(first)
+        return container is not None and container.running and container.id != before.id
+
+    await rig.until(anew)
+    assert card.get(f"limit.{groups.path(first)}") == f"0,{(85_520_809_984 // (1 << 20) - 512) // 8}"
+
+    for lease in (first, second):
+        await fleet.close(lease)
+    whole = await fleet.open(machine, 8)
+    assert await fleet.has(whole) == card.uuid
+    assert (await rig.inside(whole, "echo $CUDA_MPS_PIPE_DIRECTORY"))[1].strip() == ""
+    assert takes_many(card.uuid)
+    assert groups.leases() == set()
 
 
 async def test_time_on_a_card_for_those_who_ask_for_it(nvml: StandIn, fleet: Fleet) -> None:

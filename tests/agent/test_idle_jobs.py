@@ -19,7 +19,7 @@ from rich.console import Console
 from leasehold.errors import SettingsError
 from leasehold.workload import Workload
 from leasehold_agent._errors import EngineDown
-from leasehold_agent.cards import CardBusy, cells_of
+from leasehold_agent.cards import CardBusy, Devices, cells_of
 from leasehold_agent.cli._status import _show_idle
 from leasehold_agent.engine import ContainerFacts, ContainerSpec
 from leasehold_agent.host import Ailment
@@ -245,7 +245,7 @@ async def room(tmp_path: Path, file: Path) -> AsyncIterator[Room]:
         clock=lambda: 0.0,
         containers=SimpleNamespace(engine=docker, limits=SimpleNamespace(held=held)),
         supplies=SimpleNamespace(images=SimpleNamespace(ensure=ensure, without_volumes=same)),
-        devices=SimpleNamespace(processes=lambda _: ()),
+        devices=Devices(processes=lambda _: ()),
         guard=nothing,
     )
     jobs = IdleJobs.of(cast(Host, host), "0xAA", file)
@@ -308,6 +308,16 @@ class TestRuns:
         (line,) = room.jobs.shown()
         assert (line["state"], room.docker.states) == ("waiting", {})
         assert "computes on the card" in str(line["problem"])
+
+    async def test_a_driver_that_does_not_answer_is_waited_for(self, room: Room) -> None:
+        def silent(_: str) -> tuple[int, ...]:
+            raise OSError("the card does not answer")
+
+        room.host.devices.processes = silent
+        await room.jobs.look(set())
+        await room.settled()
+        (line,) = room.jobs.shown()
+        assert (line["state"], line["problem"]) == ("waiting", "the card does not answer")
 
     async def test_one_that_ends_begins_anew_after_a_pause(self, room: Room) -> None:
         room.docker.starting.set()

@@ -73,6 +73,17 @@ def test_what_a_card_that_flaps_costs_is_bounded(world: World) -> None:
     assert sum(hours) <= 18
 
 
+def test_an_owner_who_is_sure_of_his_cards_waits_for_less(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.lost = LostCells(world.kept, lambda: world.now, rest=20)
+    world.pass_by(0xFF)
+    world.pass_by(0, 1)
+    assert (world.pass_by(0, 19), world.pass_by(0, 1)) == (0xFF, 0)
+    world.pass_by(0xFF, 60)
+    world.pass_by(0, 1)
+    assert (world.pass_by(0, 39), world.pass_by(0, 1)) == (0xFF, 0)
+
+
 def test_a_card_that_was_well_for_long_is_forgiven(world: World) -> None:
     for _ in range(2):
         world.pass_by(0xFF, FORGIVEN_SECONDS + 1)

@@ -213,8 +213,8 @@ class TestWhatIsSold:
         return MachinePart(tuple(found[card.uuid] for card in cards), len(cards), len(cards))
 
     async def test_slices_where_all_cards_are_cut(self, card: Card, asked: Path) -> None:
-        assert await fences_of(self.part(card), "auto", Mig()) == Fences(("mig",), 1)
-        assert await fences_of(self.part(card), "mig", Mig()) == Fences(("mig",), 1)
+        assert await fences_of(self.part(card), "auto", Mig()) == Fences(("mig",), 1, fault_domain="share")
+        assert await fences_of(self.part(card), "mig", Mig()) == Fences(("mig",), 1, fault_domain="share")
         assert await fences_of(self.part(card), "whole", Mig()) == Fences(("whole",), 8)
 
     async def test_whole_where_one_is_not(self, card: Card, asked: Path, nvml: StandIn) -> None:
@@ -237,7 +237,7 @@ class TestWhatIsSold:
     ) -> None:
         install(tmp_path / "bin", nvml, "mig-a30-24gb")
         monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-        assert await fences_of(self.part(card), "auto", Mig()) == Fences(("mig",), 2)
+        assert await fences_of(self.part(card), "auto", Mig()) == Fences(("mig",), 2, fault_domain="share")
 
     async def test_no_card_and_no_tool(
         self, card: Card, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

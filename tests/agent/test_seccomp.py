@@ -57,6 +57,13 @@ int main(void) {
     say("reflink", ioctl(two, 0x40049409UL, one));
     int pending;
     say("pipe-size", ioctl(one, 0x541bUL, &pending));
+    static char key[144] = {2};                 /* fscrypt_add_key_arg: by identifier, 64 bytes */
+    key[40] = 64;
+    say("encryption-key", ioctl(root, 0xc0506617UL, key));
+    say("encryption-key-gone", ioctl(root, 0xc0406619UL, key));
+    say("encryption-policy", ioctl(root, 0x800c6613UL, key));
+    unsigned long flags;
+    say("flags", ioctl(root, 0x80086601UL, &flags));
     say("user-namespace", unshare(CLONE_NEWUSER));
     long child = syscall(SYS_clone, CLONE_NEWUSER | 17, 0, 0, 0, 0);
     if (child == 0) _exit(0);
@@ -99,6 +106,9 @@ async def test_from_inside(rig: Rig, probe: bytes) -> None:
     said = dict(line.split() for line in text.splitlines())
     for refused in ("subvolume", "subvolume-sign-extended", "subvolume2", "snapshot"):
         assert said[refused] in ("ENOSYS", "EPERM"), (refused, said)
+    for refused in ("encryption-key", "encryption-key-gone", "encryption-policy"):
+        assert said[refused] == "EPERM", (refused, said)
+    assert said["flags"] == "done"
     for refused in ("user-namespace", "clone-namespace", "mount", "keyring"):
         assert said[refused] in ("EPERM", "ENOSYS"), (refused, said)
     assert said["write"] == said["reflink"] == said["fork"] == "done"
@@ -134,6 +144,25 @@ class TestProfile:
         }
         assert "clone3" not in allowed
         assert {"read", "execve", "futex"} <= allowed
+
+    def test_of_two_bytes_of_requests_only_named_ones_are_left(self) -> None:
+        conditions = [
+            rule["args"][0] for rule in json.loads(profile())["syscalls"] if "ioctl" in rule["names"]
+        ]
+
+        def passes(request: int) -> bool:
+            return any(
+                request == one["value"]
+                if one["op"] == "SCMP_CMP_EQ"
+                else request & one["value"] == one["valueTwo"]
+                for one in conditions
+            )
+
+        for byte in range(256):
+            for rest in (0xC0500017, 0x00000000, 0xFFFFFFFF_FFFF00FF):
+                assert passes(rest | byte << 8) == (byte not in (0x94, 0x66)), hex(byte)
+        assert all(map(passes, (0x40049409, 0x80086601, 0x40086602, 0xC020660B)))
+        assert not any(map(passes, (0xC0506617, 0xC0406618, 0xC0406619, 0x800C6613, 0x50009418)))
 
     @pytest.mark.parametrize(
         "text",

@@ -105,3 +105,10 @@ def test_one_that_goes_between_list_and_question_is_left_out_and_forgotten(host:
     assert host.look() == 1
     assert host.found == []
     assert host.sightings.of([], host.inspect) == []
+
+
+def test_a_look_at_others_forgets_nothing(host: Host) -> None:
+    """The owner's own jobs are looked for as often as leases, by another label."""
+    host.look()
+    host.sightings.of([{"Id": "another", "State": "running"}], host.inspect, "leasehold.idle")
+    assert host.look() == 0

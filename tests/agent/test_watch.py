@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,6 +13,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from leasehold_agent import _serve
+from leasehold_agent._config import AgentSettings
+from leasehold_agent.cards import CardPart, Devices, MpsDaemons, MpsServers, PartsBook, ToolFailed
 from leasehold_agent.chain import _pool_gate as _chain_gate
 
 
@@ -96,3 +99,52 @@ async def test_a_driver_that_hangs_is_not_asked_again_and_again(monkeypatch: pyt
     with pytest.raises(Enough):
         await _serve.watch_cards(host, cast(Any, None), lambda: None, lambda: True)
     assert asked == []
+
+
+async def test_parts_of_cards_are_mended_whatever_it_meets() -> None:
+    met: list[Exception] = [ToolFailed(("tool",), "no"), OSError("no card"), ValueError("odd")]
+
+    async def mend() -> None:
+        if met:
+            raise met.pop(0)
+
+    host: Any = SimpleNamespace(devices=SimpleNamespace(mps=SimpleNamespace(mend=mend)), sleep=_sleeping(4))
+    with capture_logs() as logs, pytest.raises(Enough):
+        await _serve.keep_parts(host, lambda: False)
+    assert [line["event"] for line in logs] == ["mps"] * 3
+    met, host.sleep = [OSError("asked")], _sleeping(2)
+    with capture_logs() as logs, pytest.raises(Enough):
+        await _serve.keep_parts(host, lambda: True)
+    assert (logs, len(met)) == ([], 1)
+    host.devices.mps = None
+    await _serve.keep_parts(host, lambda: False)
+
+
+@pytest.mark.parametrize(
+    ("isolation", "driver", "left", "mps", "service"),
+    [
+        ("mps", "615.71.05", False, "hard", MpsServers),
+        ("mps", "570.1", False, "cooperative", MpsDaemons),
+        ("whole", "615.71.05", True, "", MpsServers),
+        ("whole", "615.71.05", False, "", None),
+    ],
+)
+def test_by_what_parts_of_cards_are_sold(
+    tmp_path: Path, isolation: str, driver: str, left: bool, mps: str, service: type | None
+) -> None:
+    """An owner who sells them no more still has those go that are left."""
+    settings = AgentSettings.model_validate({"isolation": isolation, "mps_dir": tmp_path})
+    identity: Any = SimpleNamespace(operator=SimpleNamespace(address="0xABCDEF0123456789"))
+    facts: Any = SimpleNamespace(
+        settings=settings,
+        inventory=SimpleNamespace(driver=driver, cuda="13.4"),
+        engine=SimpleNamespace(groups="systemd"),
+        mps="",
+    )
+    host: Any = SimpleNamespace(facts=facts, devices=Devices())
+    if left:
+        PartsBook(tmp_path / "abcdef01").put(7, CardPart("GPU-1", 1, 1))
+    _serve._sell_parts(host, identity)
+    assert facts.mps == mps
+    sold = host.devices.mps
+    assert (None if sold is None else type(sold.service)) == service

@@ -1,7 +1,4 @@
-"""The faults of a run of chaos: what each strikes, how it begins and ends, and what the agent's log says of it.
-
-A clock that is stepped is the chain's: the agent's own is the kernel's, which all processes of a machine share.
-"""
+"""The faults of a run of chaos: what each strikes, how it begins and ends, and what the agent's log says of it."""
 
 from __future__ import annotations
 
@@ -11,75 +8,20 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from devnet.engine import Engine, EngineError
 from devnet.kubo import Kubo
 from devnet.moments import standing_still
 from devnet.patience import patient
-from devnet.relay import Relay
-from devnet.site import Site
 from devnet.world import Host, free_port
 
-Line = Mapping[str, Any]
+from .chaos_hardware import card_is_ill, card_lost, clock_wrong
+from .chaos_scene import Fault, Scene, event, trouble
+
 REFUSED = "Another agent"
 _STARTS = 3
-
-
-@dataclass
-class Scene:
-    """A site whose parts can be struck. `rpc` and `ws` lead its agent to the chain, `disk` is its state folder's.
-
-    later: what is to be looked at once all parts are back.
-    """
-
-    site: Site
-    rpc: Relay
-    ws: Relay
-    disk: Path
-    frozen: bool = False
-    later: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
-
-    @property
-    def listens(self) -> bool:
-        """Whether the agent runs, and would say what it notices."""
-        return self.site.host.process is not None and not self.frozen
-
-    def says(self, wanted: Callable[[Line], bool], since: int) -> None:
-        """Waits until the agent, if it runs, says this."""
-        if self.listens:
-            self.site.host.wait_for(wanted, since=since)
-
-    @property
-    def lines(self) -> int:
-        return len(self.site.host.steps)
-
-
-@dataclass(frozen=True)
-class Fault:
-    """part: what it strikes. says: what the agent's log says of its end, or None where the agent has nothing to recover
-    from. surely: each time; a block that is replaced may hold nothing that the agent knew, or would know.
-    """
-
-    part: str
-    strike: Callable[[Scene, int], contextlib.AbstractContextManager[None]]
-    says: Callable[[Line], bool] | None = None
-    surely: bool = True
-
-
-def event(name: str, **fields: Any) -> Callable[[Line], bool]:
-    def holds(line: Line) -> bool:
-        return line.get("event") == name and all(line.get(key) == value for key, value in fields.items())
-
-    return holds
-
-
-def trouble(name: str) -> Callable[[Line], bool]:
-    """The line of that event that tells a problem."""
-    return lambda line: line.get("event") == name and bool(line.get("problem"))
 
 
 # ------------------------------------------------------------------------------------------------------ the agent
@@ -107,11 +49,11 @@ def agent_ended(scene: Scene, _: int) -> Iterator[None]:
 def agent_stands_still(scene: Scene, _: int) -> Iterator[None]:
     assert scene.site.host.process is not None
     with standing_still(scene.site.host.process.pid):
-        scene.frozen = True
+        frozen, scene.frozen = scene.frozen, True
         try:
             yield
         finally:
-            scene.frozen = False
+            scene.frozen = frozen
 
 
 @contextlib.contextmanager
@@ -244,6 +186,32 @@ def rpc_cut(scene: Scene, _: int) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def rpc_silent(scene: Scene, _: int) -> Iterator[None]:
+    """No connection ends, and no answer comes before the end: what the agent asks now, it waits for."""
+    scene.rpc.hold()
+    frozen, scene.frozen = scene.frozen, True
+    try:
+        yield
+    finally:
+        scene.frozen = frozen
+        scene.rpc.let_go()
+
+
+@contextlib.contextmanager
+def host_cut_off(scene: Scene, size: int) -> Iterator[None]:
+    """From the chain, by both roads, and from everybody's IPFS nodes; its engine and its own node are there."""
+    world = scene.site.world
+    with ws_cut(scene, size), rpc_cut(scene, size):
+        with contextlib.suppress(OSError):  # either node is away already
+            world.provider_ipfs.disconnect(world.renter_ipfs)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):  # whoever brings it back connects it
+                world.renter_ipfs.connect(world.provider_ipfs)
+
+
+@contextlib.contextmanager
 def ws_cut(scene: Scene, _: int) -> Iterator[None]:
     scene.ws.cut()
     try:
@@ -300,8 +268,12 @@ FAULTS = {
     "IPFS node killed": Fault("ipfs", ipfs_killed),
     "disk full": Fault("disk", disk_full, event("disk", problem=None)),
     "RPC cut": Fault("road", rpc_cut, event("chain", problem=None)),
+    "RPC silent": Fault("road", rpc_silent),
     "WebSocket cut": Fault("road", ws_cut),
-    "clock stepped": Fault("chain", clock_stepped, event("clock"), surely=False),
+    "host cut off": Fault("road", host_cut_off, event("chain", problem=None)),
+    "card lost": Fault("card", card_lost, card_is_ill, surely=False),
+    "host's clock stepped": Fault("clock", clock_wrong, event("clock"), surely=False),
+    "chain's clock stepped": Fault("chain", clock_stepped, event("clock"), surely=False),
     "past replaced": Fault("chain", past_replaced, event("reorganisation"), surely=False),
     "past forgotten": Fault("chain", past_forgotten, event("reorganisation"), surely=False),
 }

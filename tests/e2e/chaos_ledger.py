@@ -12,6 +12,7 @@ from leasehold.chain import (
     LeaseDeclined,
     LeaseExtended,
     LeaseOpened,
+    LeaseRejected,
     LeaseResized,
     LeaseStarted,
     LeaseTerminated,
@@ -20,13 +21,17 @@ from leasehold.chain import (
     cost,
 )
 
+HOLD_FEE_BPS = 5_000
+"""Of what its seconds are worth: as `scripts/pool.json` has it, by which the chain of a test is made."""
+
 
 @dataclass
 class Told:
     """One lease. Times are unix seconds of the chain's clock, sums token units.
 
     segments: from when on it held which placement. results: CIDs as they were published, of whichever of its workloads.
-    paid, fee: what was taken of its deposit so far.
+    paid, fee: what was taken of its deposit so far. given_up: its tenant has closed it before it was started, and pays
+    for having held it.
     """
 
     lease: int
@@ -36,6 +41,7 @@ class Told:
     start: int = 0
     end: int = 0
     over: bool = False
+    given_up: bool = False
     declined: str = ""
     segments: list[tuple[int, int]] = field(default_factory=list)
     results: list[bytes] = field(default_factory=list)
@@ -48,6 +54,13 @@ class Told:
 
     @property
     def bill(self) -> int:
+        """What it comes to: nothing before it is started, but for who has held cells and given them up."""
+        if self.given_up:
+            return self.worth * HOLD_FEE_BPS // 10_000
+        return self.worth if self.start else 0
+
+    @property
+    def worth(self) -> int:
         """What its seconds are worth, by segments of one share."""
         ends = [*(since for since, _ in self.segments[1:]), self.end]
         return sum(
@@ -62,7 +75,7 @@ def fold(events: Iterable[Event]) -> dict[int, Told]:
     for event in events:
         if isinstance(event, LeaseOpened):
             told[event.lease] = Told(event.lease, event.tenant, event.price, event.workload)
-            told[event.lease].segments = [(0, event.placement)]
+            told[event.lease].segments = [(event.log.timestamp or 0, event.placement)]
         elif (lease := told.get(getattr(event, "lease", 0))) is not None:
             _take(lease, event)
     return told
@@ -86,6 +99,9 @@ def _take(lease: Told, event: Event) -> None:
             lease.over, lease.declined = True, event.reason.rstrip(b"\0").decode()
         case LeaseCancelled():
             lease.over = True
+        case LeaseRejected():
+            lease.over, lease.given_up, lease.end = True, True, event.log.timestamp or 0
+            lease.paid, lease.fee = event.paid, event.fee
         case LeaseClosed():
             lease.over, lease.end = True, event.end
             lease.paid, lease.fee = lease.paid + event.paid, lease.fee + event.fee

@@ -2,7 +2,6 @@
 
 A run is drawn from its seed, which is printed: `LEASEHOLD_CHAOS_SEED=… make test-deep` draws the same once more. A
 working day's run has one of its own.
-Cards that are lost have theirs in tests/agent/test_lost_cells.py and test_card_sequences.py, where there can be cards.
 """
 
 from __future__ import annotations
@@ -23,13 +22,14 @@ from devnet.site import Site, make_site
 from devnet.tenant import Tenant
 from devnet.world import World
 
-from .chaos_faults import FAULTS, PARTS, SERVES, Scene, small_disk
+from .chaos_faults import FAULTS, PARTS, SERVES, small_disk
+from .chaos_hardware import SETTINGS, hardware
 from .chaos_leases import Crowd
+from .chaos_remains import remains
+from .chaos_scene import Scene
 from .chaos_schedule import Spell, schedule
+from .chaos_sight import DEEPEST
 from .test_reorg import another_chain
-
-DEEPEST = 8
-"""Blocks that a reorganisation replaces at most; the agent deletes nothing sooner."""
 
 
 def test_a_seed_draws_one_run() -> None:
@@ -46,13 +46,15 @@ def test_a_seed_draws_one_run() -> None:
 
 @pytest.fixture(scope="module")
 def scene(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """A machine of four units that sells spot too, on a chain of its own."""
+    """A machine of four cards, of which it sells time, spot too, on a chain of its own."""
     with contextlib.ExitStack() as stack:
         chain = stack.enter_context(another_chain(world))
+        folder = tmp_path_factory.mktemp("chaos")
+        cards, clock = stack.enter_context(hardware(chain, folder / "hardware"))
         port = urlsplit(chain.anvil.url).port
         assert port is not None
         rpc, ws = (stack.enter_context(Relay(port)) for _ in range(2))
-        disk = stack.enter_context(small_disk(tmp_path_factory.mktemp("chaos") / "disk"))
+        disk = stack.enter_context(small_disk(folder / "disk"))
         site = stack.enter_context(
             make_site(
                 chain,
@@ -61,16 +63,16 @@ def scene(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sc
                 rpc=[rpc.url],
                 ws=ws.ws_url,
                 state_dir=str(disk / "state"),
-                cpu_units=4,
                 tick_seconds=0.5,
                 confirmations=DEEPEST,
                 retention_min=0,
                 retention_max=0,
                 disk_reserve=1 << 20,
+                **SETTINGS,
             )
         )
         (site.host.folder / "state").symlink_to(disk / "state")
-        yield Scene(site, rpc, ws, disk)
+        yield Scene(site, rpc, ws, disk, cards, clock)
 
 
 @pytest.mark.parametrize(
@@ -84,9 +86,13 @@ def test_chaos(scene: Scene, faults: int, leases: int, seed: int) -> None:
     seed = int(os.environ.get("LEASEHOLD_CHAOS_SEED", seed))
     print(f"LEASEHOLD_CHAOS_SEED={seed}")
     site = scene.site
-    crowd = Crowd(site, [Tenant(site) for _ in range(4)], leases)
+    crowd = Crowd(
+        site, [Tenant(site) for _ in range(4)], leases, unsure=lambda: time.monotonic() < scene.back
+    )
+    scene.running = crowd.running
     worth, earned = sum(tenant.wealth() for tenant in crowd.tenants), site.owner.ledger()
     site.world.anvil.mine(2 * DEEPEST)  # what was made ready stays so
+    before = remains(site)
     crowd.fill()
     becomes_whole(crowd)
     for spell in schedule(seed, faults, PARTS):
@@ -100,7 +106,7 @@ def test_chaos(scene: Scene, faults: int, leases: int, seed: int) -> None:
     assert worth - sum(tenant.wealth() for tenant in crowd.tenants) == crowd.spent()
     site.world.anvil.advance(2 * 3_600)
     site.world.anvil.mine(2 * DEEPEST)
-    until(crowd, crowd.gone)
+    until(crowd, lambda: crowd.gone(before))
 
 
 def endure(scene: Scene, crowd: Crowd, spell: Spell) -> None:
@@ -108,8 +114,10 @@ def endure(scene: Scene, crowd: Crowd, spell: Spell) -> None:
     print(spell)
     since = scene.lines
     with contextlib.ExitStack() as faults:
+        scene.struck.clear()
         for blow in spell.blows:
             faults.enter_context(FAULTS[blow.fault].strike(scene, blow.size))
+            scene.struck.add(PARTS[blow.fault])
         for deed in spell.deeds:
             crowd.act(deed)
     scene.later.close()
@@ -140,9 +148,12 @@ def until(crowd: Crowd, holds: Callable[[], bool]) -> None:
 
 
 def explains(site: Site, spell: Spell, since: int) -> None:
-    """The log has a line for each part that came back, unless the agent that missed it was no more."""
+    """The log has a line for each part that came back, unless the agent that missed it was no more, or waited for an
+    answer all the while and missed nothing.
+    """
     struck = {PARTS[blow.fault] for blow in spell.blows}
+    missed = "agent" not in struck and all(blow.fault != "RPC silent" for blow in spell.blows)
     for blow in spell.blows:
         says = FAULTS[blow.fault].says if FAULTS[blow.fault].surely else None
-        if says is not None and (says is SERVES or struck.isdisjoint({"agent"})):
+        if says is not None and (says is SERVES or missed):
             site.host.wait_for(says, since=since)

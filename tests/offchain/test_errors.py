@@ -222,6 +222,7 @@ CODES = {
     "body-too-large": (wire.BodyTooLarge, 413),
     "digest-mismatch": (wire.DigestMismatch, 422),
     "order-refused": (wire.OrderRefused, 422),
+    "volume-busy": (wire.VolumeBusy, 409),
     "bad-call": (wire.BadCall, 400),
     "too-many-requests": (wire.TooManyRequests, 429),
     "chain-unreachable": (wire.ChainUnreachable, 503),

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 WRITER = "offchain/leasehold/files.py"
 # what else writes, and what: none of it is kept
 OTHERS = {
+    "agent/leasehold_agent/cards/_mps_groups.py": "the kernel's control groups",
     "agent/leasehold_agent/chain/_sentinel.py": "a setting of the kernel's",
     "agent/leasehold_agent/host/_disk_reserve.py": "room on the disk",
 }

@@ -50,6 +50,8 @@ from leasehold.market.wire import (
     LeaseReading,
     LeaseStanding,
     LeaseStatus,
+    LeaseVolume,
+    LeaseVolumes,
     MachineInfo,
     NoResults,
     NotRunning,
@@ -62,7 +64,7 @@ from leasehold.market.wire import (
     UnknownLease,
 )
 from leasehold.workload import MAX_PACKED
-from leasehold_agent._runtime import LeaseHandle, ServeContext
+from leasehold_agent._runtime import LeaseHandle, ServeContext, Wish
 from leasehold_agent.access import Admission, Slots
 from leasehold_agent.api._auth import Authorizer, Grant, SignedCall, Tenure
 from leasehold_agent.api._exec import serve_exec
@@ -116,6 +118,9 @@ def _packed_body(most: int) -> dict[str, object]:
 
 DigestText = Annotated[
     str, Path(alias="digest", pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the body, in hex")
+]
+VolumeText = Annotated[
+    str, Path(alias="name", pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$", description="what its tenant calls it")
 ]
 _ORDER_BODY: Final = {
     "requestBody": {
@@ -222,6 +227,8 @@ def create_app(api: Api) -> FastAPI:
     _public_routes(app, api)
     _upload_route(app, api)
     _lease_routes(app, api)
+    _power_routes(app, api)
+    _volume_routes(app, api)
     _order_route(app, api)
     _code_routes(app, api)
     _stream_routes(app, api)
@@ -394,6 +401,65 @@ def _lease_routes(app: FastAPI, api: Api) -> None:
         samples = await api.context.runtime.usage(handle.lease, handle.tenant)
         readings = [LeaseReading(**asdict(sample)) for sample in samples]
         return LeaseMetrics(lease=format_lease(handle.lease), readings=readings)
+
+
+def _power_routes(app: FastAPI, api: Api) -> None:
+    async def power(request: Request, lease: str, wish: Wish) -> LeaseStatus:
+        _no_body(request)
+        grant, handle = await api.grant(request, lease, f"lease.{wish}")
+        await api.context.runtime.power(handle.lease, wish)
+        _log.info(f"lease.{wish}", lease=format_lease(handle.lease), account=grant.request.account)
+        return _status(await api.context.runtime.lookup(handle.lease) or handle)
+
+    @app.put("/v1/leases/{lease}/stop", operation_id="lease_stop")
+    async def stop(request: Request, lease: LeaseText) -> LeaseStatus:
+        """Stop the lease's container, with its grace, until it is started. The lease goes on, and so does its bill."""
+        return await power(request, lease, "stop")
+
+    @app.put("/v1/leases/{lease}/start", operation_id="lease_start")
+    async def start(request: Request, lease: LeaseText) -> LeaseStatus:
+        """Start a container that was stopped, or whose command has ended by itself."""
+        return await power(request, lease, "start")
+
+    @app.put("/v1/leases/{lease}/restart", operation_id="lease_restart")
+    async def restart(request: Request, lease: LeaseText) -> LeaseStatus:
+        """Stop the lease's container, with its grace, and start it again."""
+        return await power(request, lease, "restart")
+
+
+def _volume_routes(app: FastAPI, api: Api) -> None:
+    async def told(handle: LeaseHandle) -> LeaseVolumes:
+        facts = await api.context.runtime.volumes(handle.lease)
+        volumes = [LeaseVolume.model_validate(asdict(volume)) for volume in facts]
+        return LeaseVolumes(lease=format_lease(handle.lease), volumes=volumes)
+
+    @app.get("/v1/leases/{lease}/volumes", operation_id="lease_volumes")
+    async def volumes(request: Request, lease: LeaseText) -> LeaseVolumes:
+        """The volumes that the lease's workload names, and how their exports stand."""
+        _no_body(request)
+        return await told((await api.grant(request, lease, "lease.volumes"))[1])
+
+    @app.put("/v1/leases/{lease}/volumes/{name}/export", operation_id="lease_export")
+    async def export(request: Request, lease: LeaseText, name: VolumeText) -> LeaseVolumes:
+        """Begin to put what a volume holds on IPFS, sealed under its key. It is asked for until it is done."""
+        _no_body(request)
+        grant, handle = await api.grant(request, lease, "lease.export")
+        await api.context.runtime.export(handle.lease, name)
+        _log.info(
+            "lease.export", lease=format_lease(handle.lease), account=grant.request.account, volume=name
+        )
+        return await told(handle)
+
+    @app.delete("/v1/leases/{lease}/volumes/{name}", operation_id="lease_discard")
+    async def discard(request: Request, lease: LeaseText, name: VolumeText) -> LeaseVolumes:
+        """Remove a volume of the tenant's that no lease has attached."""
+        _no_body(request)
+        grant, handle = await api.grant(request, lease, "lease.discard")
+        await api.context.runtime.discard(handle.lease, name)
+        _log.info(
+            "lease.discard", lease=format_lease(handle.lease), account=grant.request.account, volume=name
+        )
+        return await told(handle)
 
 
 def _order_route(app: FastAPI, api: Api) -> None:
@@ -582,9 +648,11 @@ def _status(handle: LeaseHandle) -> LeaseStatus:
         notice=LeaseNotice(ends_at=notice.ends_at, reason=notice.reason) if notice else None,
         kept=_kept(handle),
         name=handle.name,
+        volumes=list(handle.volumes),
         exit_code=handle.ended_with,
         closes_when_done=handle.closes_when_done,
         renews=None if handle.renews is None else format_lease(handle.renews),
+        host=handle.host,
     )
 
 

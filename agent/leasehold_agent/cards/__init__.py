@@ -8,6 +8,15 @@ Each file stands on none but those before it:
     _tools         the vendor's tools, as they are run
     _mig_geometry  slices of a card, from what nvidia-smi prints: pure functions
     _mig           slices of a card, made for a lease and destroyed after it
+    _mps_words     MPS in the words of its tools: pure functions
+    _mps_book      which leases have parts of cards by MPS, and their ways in
+    _mps_groups    what a lease may take of a card's memory, by control group
+    _mps_pids      MPS's own processes, looked at and ended
+    _place         what a container is made with for its part of a card
+    _mps_servers   MPS with servers and namespaces
+    _mps_daemons   MPS for those who keep to it
+    _mps           parts of cards by either, given and taken back
+    _mps_host      which of the two a host has
     _modes         by what cards are sold in parts, and in how small ones
     _shares        what these come to, with processors, memory and disk
     _devices       what a container is given of cards, once nobody else has it
@@ -28,6 +37,13 @@ from leasehold_agent.cards._described import Described, HardwareFiles
 from leasehold_agent.cards._devices import Devices, HeldDevices
 from leasehold_agent.cards._mig import CardBusy, Mig
 from leasehold_agent.cards._modes import Fences, fences_of
+from leasehold_agent.cards._mps import Mps
+from leasehold_agent.cards._mps_book import CardPart, PartsBook
+from leasehold_agent.cards._mps_daemons import MpsDaemons
+from leasehold_agent.cards._mps_groups import MemoryGroups
+from leasehold_agent.cards._mps_host import MpsHost
+from leasehold_agent.cards._mps_servers import MpsServers
+from leasehold_agent.cards._place import Place
 from leasehold_agent.cards._selection import Asked, InService, MachinePart, choose_part
 from leasehold_agent.cards._shares import LeaseShare, share_of, units_of
 from leasehold_agent.cards._tools import ToolFailed
@@ -38,6 +54,7 @@ __all__ = [
     "Allocation",
     "Asked",
     "CardBusy",
+    "CardPart",
     "Described",
     "Devices",
     "Fences",
@@ -49,8 +66,15 @@ __all__ = [
     "LeasePlace",
     "LeaseShare",
     "MachinePart",
+    "MemoryGroups",
     "Mig",
+    "Mps",
+    "MpsDaemons",
+    "MpsHost",
+    "MpsServers",
     "Part",
+    "PartsBook",
+    "Place",
     "ToolFailed",
     "allocate",
     "cells_of",

@@ -14,8 +14,9 @@ class LeaseShare:
     """What a lease's cells come to on this host, at most. `cpus` in whole processors, the rest in bytes.
 
     `gpu_uuids` are the cards on which it has the same `cells` each, of eight. `cut`: they are cut into slices (MIG), of
-    which it has one each. `watched`: their driver says who computes on them. `problem`: why it cannot have its cards
-    now, in the words that its tenant reads; then it has none.
+    which it has one each. `watched`: their driver says who computes on them. `mps`: how far MPS keeps others from its
+    part of a card of `card_bytes`, `hard` or `cooperative`; empty where that is not how it has it. `problem`: why it
+    cannot have its cards now, in the words that its tenant reads; then it has none.
     """
 
     cpus: float
@@ -26,6 +27,8 @@ class LeaseShare:
     cut: bool = False
     watched: bool = True
     problem: str | None = None
+    mps: str = ""
+    card_bytes: int = 0
 
     @property
     def devices(self) -> tuple[tuple[str, ...], int] | None:
@@ -35,26 +38,34 @@ class LeaseShare:
         part = self.cells if self.cut or self.cells == WHOLE else 0
         return (self.gpu_uuids, part) if self.gpu_uuids else None
 
+    def is_less_of(self, before: LeaseShare) -> bool:
+        """Whether it is a smaller part of a card by MPS: what runs would keep the memory and threads that it has."""
+        return bool(self.mps) and self.cells.bit_count() < before.cells.bit_count()
+
 
 def share_of(
-    inventory: Inventory, given: Given, *, placement: int, units: int, memory: int, disk: int
+    inventory: Inventory, given: Given, *, placement: int, units: int, memory: int, disk: int, mps: str = ""
 ) -> LeaseShare:
     """The part of the host that `placement` (`gpuMask << 8 | cellMask`) buys.
 
     `units` is the number of GPUs (or CPU units) of the whole host; `memory` and `disk` are what the host sells in all.
+    mps: how far it keeps parts of this host's cards apart, where they are sold by it.
     """
     cells = placement & WHOLE
     part = (placement >> CELLS_PER_GPU).bit_count() * cells.bit_count() / (units * CELLS_PER_GPU)
     known: Mapping[str, Card] = {card.uuid_hash: card for card in inventory.gpus}
     cards = [known[part.card] for part in given.parts]
+    cut, watched = any(card.mig for card in cards), all(card.vendor == "nvidia" for card in cards)
     return LeaseShare(
         cpus=round(inventory.cores * part, 3),
         memory_bytes=int(memory * part),
         disk_bytes=int(disk * part),
         gpu_uuids=tuple(card.uuid for card in cards),
         cells=cells,
-        cut=any(card.mig for card in cards),
-        watched=all(card.vendor == "nvidia" for card in cards),
+        cut=cut,
+        watched=watched,
+        mps=mps if cards and cells != WHOLE and watched and not cut else "",
+        card_bytes=min((card.memory_bytes for card in cards), default=0),
         problem=given.problem,
     )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from leasehold.errors import AgentError
@@ -30,23 +31,32 @@ class Tool(Protocol):
 
 @dataclass(frozen=True)
 class Program:
-    """A program of the host, found on its PATH."""
+    """A program of the host, found on its PATH, with these variables beside the agent's own. quiet: what it says is not
+    read, for a daemon that stays would keep open what it says it into.
+    """
 
     name: str
     seconds: float = _SECONDS
+    environment: Mapping[str, str] = field(default_factory=dict)
+    quiet: bool = False
 
     async def __call__(self, *arguments: str, stdin: str = "") -> str:
         command = (self.name, *arguments)
-        pipe = asyncio.subprocess.PIPE
+        pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         try:
             process = await asyncio.create_subprocess_exec(
-                *command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.STDOUT, limit=_MOST_BYTES
+                *command,
+                stdin=nowhere if self.quiet else pipe,
+                stdout=nowhere if self.quiet else pipe,
+                stderr=asyncio.subprocess.STDOUT,
+                limit=_MOST_BYTES,
+                env={**os.environ, **self.environment},
             )
         except OSError as error:
             raise ToolFailed(command, str(error)) from error
         try:
             async with asyncio.timeout(self.seconds):
-                said, _ = await process.communicate(stdin.encode())
+                said, _ = await process.communicate(None if self.quiet else stdin.encode())
         except TimeoutError:
             raise ToolFailed(command, f"it has not ended in {self.seconds:g} s") from None
         finally:
@@ -54,7 +64,7 @@ class Program:
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
                 await process.wait()
-        text = said[:_MOST_BYTES].decode(errors="replace")
+        text = (said or b"")[:_MOST_BYTES].decode(errors="replace")
         if process.returncode:
             raise ToolFailed(command, text)
         return text

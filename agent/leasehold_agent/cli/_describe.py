@@ -14,7 +14,7 @@ from leasehold.datasets import Ipfs
 from leasehold.errors import DatasetError
 from leasehold.files import replace_file
 from leasehold_agent._config import AgentSettings, load_settings
-from leasehold_agent._serve import disk_for_sale
+from leasehold_agent._serve import disk_for_sale, mps_host
 from leasehold_agent.cards import Asked, HardwareFiles, Mig, choose_part, fences_of
 from leasehold_agent.chain import consent, owner_of, remember_owner
 from leasehold_agent.checks import look
@@ -74,11 +74,19 @@ async def _describe(settings: AgentSettings, asked: Asked) -> dict[str, object]:
             disk = disk_for_sale(facts, settings)
             sold = await parts_in_service(settings, identity, owner_of(settings), ipfs)
             part = choose_part(inventory, asked, sold, settings.cpu_units)
-            fences = await fences_of(part, settings.isolation, Mig())
+            fences = await fences_of(
+                part, settings.isolation, Mig(), mps=mps_host(inventory, facts, identity)
+            )
             for caution in fences.cautions:
                 terminal(stderr=True).print(caution, style="yellow", markup=False)
             hardware = hardware_document(
-                inventory, part, facts, disk, fences.isolation, Disks().holding(facts.root)
+                inventory,
+                part,
+                facts,
+                disk,
+                fences.isolation,
+                Disks().holding(facts.root),
+                fault_domain=fences.fault_domain,
             )
             contact = await contact_document(
                 settings, identity, ipfs, images=await engine.images(), datasets=cache.public()

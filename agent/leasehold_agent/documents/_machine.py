@@ -34,6 +34,7 @@ def hardware_document(
     disk_bytes: int,
     isolation: Sequence[str] = (),
     disks: Sequence[HostDisk] = (),
+    fault_domain: str | None = None,
 ) -> dict[str, object]:
     """hardware.json of a machine that is `part` of the host. What the engine cannot run is not offered.
 
@@ -52,7 +53,10 @@ def hardware_document(
         cpu_units=units, disk_bytes=disk_bytes * units // whole, quota=facts.quota, runtimes=offered
     )
     lie_on = [disk.document() for disk in disks]
-    return {**document, "host_units": part.host_units, "isolation": list(isolation), "disks": lie_on}
+    told = {} if fault_domain is None else {"fault_domain": fault_domain}
+    return {
+        **document, "host_units": part.host_units, "isolation": list(isolation), "disks": lie_on, **told,
+    }  # fmt: skip
 
 
 async def contact_document(

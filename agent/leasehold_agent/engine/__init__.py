@@ -32,7 +32,7 @@ Each file stands on none but those before it:
     _images         what a workload names, made an image that the engine has
 """
 
-from leasehold_agent.engine._code_tar import code_tar
+from leasehold_agent.engine._code_tar import CodePart, code_tar
 from leasehold_agent.engine._containers import (
     DEVICES_LABEL,
     SHARING_LABEL,
@@ -53,6 +53,7 @@ __all__ = [
     "DEVICES_LABEL",
     "SHARING_LABEL",
     "Claimant",
+    "CodePart",
     "ContainerFacts",
     "ContainerSpec",
     "Engine",

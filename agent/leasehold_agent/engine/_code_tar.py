@@ -7,8 +7,10 @@ image's. Owners are the container's, never what somebody wrote.
 from __future__ import annotations
 
 import os
+import struct
 import tarfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from leasehold.workload import CodeEntry, CodeKind, CodeTree
@@ -16,6 +18,9 @@ from leasehold.workload import CodeEntry, CodeKind, CodeTree
 ReadChunk = Callable[[bytes, int], bytes]
 _BUFFER: Final = 1 << 20
 _BLOCK: Final = 512
+_HEAD: Final = struct.Struct("100s8s8s8s12s12s8sc100s8s247x")
+_SHORT, _LARGE, _MOST_ID = 99, 8**11, 8**7
+_BLANK, _GNU = b" " * 8, b"ustar  \0"
 _TYPES: Final = {
     CodeKind.FOLDER: tarfile.DIRTYPE,
     CodeKind.FILE: tarfile.REGTYPE,
@@ -23,12 +28,24 @@ _TYPES: Final = {
 }
 
 
-def code_tar(tree: CodeTree, at: str, read: ReadChunk, user: str) -> Iterator[bytes]:
-    """The folder below `at`, in pieces of about a MiB. user: as the container has it, in numbers if it counts."""
+@dataclass(frozen=True)
+class CodePart:
+    """The entries of a folder from `first` up to `end`. last: nothing comes behind them."""
+
+    tree: CodeTree
+    first: int
+    end: int
+    last: bool
+
+
+def code_tar(part: CodePart, at: str, read: ReadChunk, user: str) -> Iterator[bytes]:
+    """That part of the folder below `at`, in pieces of about a MiB. user: as the container has it, in numbers if it
+    counts.
+    """
     owner, everybody = _owner(user)
     base = at.strip("/").encode()
     buffer = bytearray(_header(CodeEntry(base, CodeKind.FOLDER, 0o1777 if everybody else 0o755), base, owner))
-    for entry in tree.entries:
+    for entry in part.tree.entries[part.first : part.end]:
         buffer += _header(entry, base + b"/" + entry.path, owner)
         for chunk, size in entry.pieces():
             buffer += read(chunk, size)
@@ -36,11 +53,35 @@ def code_tar(tree: CodeTree, at: str, read: ReadChunk, user: str) -> Iterator[by
                 yield bytes(buffer)
                 buffer.clear()
         buffer += bytes(-entry.size % _BLOCK)
+    for entry in part.tree.entries if part.last else ():
+        if entry.kind is CodeKind.FOLDER:  # once more: what came into it later has changed its time
+            buffer += _header(entry, base + b"/" + entry.path, owner)
     yield bytes(buffer) + bytes(2 * _BLOCK)
 
 
 def _header(entry: CodeEntry, path: bytes, owner: tuple[int, int]) -> bytes:
     """By GNU's form, whose names are bytes as they are."""
+    if max(len(path), len(entry.target)) > _SHORT or entry.size >= _LARGE or max(owner) >= _MOST_ID:
+        return _long_header(entry, path, owner)
+    head = _HEAD.pack(
+        path,
+        b"%07o" % entry.mode,
+        b"%07o" % owner[0],
+        b"%07o" % owner[1],
+        b"%011o" % entry.size,
+        b"%011o" % entry.time,
+        _BLANK,
+        _TYPES[entry.kind],
+        entry.target,
+        _GNU,
+    )
+    if head.count(_BLANK) > 1:  # a name that looks like the place of the sum
+        return _long_header(entry, path, owner)
+    return head.replace(_BLANK, b"%06o\0 " % sum(head), 1)
+
+
+def _long_header(entry: CodeEntry, path: bytes, owner: tuple[int, int]) -> bytes:
+    """As the standard library writes it, which has a way for every name and size."""
     info = tarfile.TarInfo(os.fsdecode(path))
     info.type, info.mode, info.size, info.mtime = _TYPES[entry.kind], entry.mode, entry.size, entry.time
     info.linkname = os.fsdecode(entry.target)

@@ -78,7 +78,8 @@ class ContainerSpec:
     `disk_bytes` counts on top of the image and is None where the engine cannot enforce it. `gpu_uuids` are cards or
     slices of cards; `cdi`: the engine itself adds them, else NVIDIA's runtime does. `devices` are the files of its
     cards, where no runtime finds these by their UUIDs. `entrypoint`, `workdir` and `user` are the image's where they
-    are None; an empty `entrypoint` is none. `ulimits` are neither lowered nor raised in the container.
+    are None; an empty `entrypoint` is none. `ulimits` are neither lowered nor raised in the container. `group`: the
+    control group above its own, in the engine's words. `shm`: the host's folder that is its /dev/shm.
     """
 
     name: str
@@ -107,6 +108,8 @@ class ContainerSpec:
     ulimits: Mapping[str, int] = field(default_factory=dict)
     devices: Sequence[str] = ()
     volumes: Sequence[tuple[Path, str]] = ()  # as `mounts`, to be written to as well
+    group: str | None = None
+    shm: Path | None = None
     base: str | None = None  # where `image` was kept of a container: what that one had been made of
 
 
@@ -183,7 +186,8 @@ def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
         mem_limit=spec.memory_bytes,
         memswap_limit=spec.memory_bytes,
         pids_limit=spec.pids,
-        shm_size=spec.shm_bytes,
+        shm_size=None if spec.shm else spec.shm_bytes,
+        cgroup_parent=spec.group,
         # One byte and not none: where the host hands cores to a program, that is not asked by the kernel's own rule.
         ulimits=[
             Ulimit(name=name, soft=most, hard=most) for name, most in {**spec.ulimits, "core": 1}.items()
@@ -195,6 +199,7 @@ def options_of(client: Any, spec: ContainerSpec) -> dict[str, Any]:
         mounts=[
             *(Mount(target, str(source), type="bind", read_only=True) for source, target in spec.mounts),
             *(Mount(target, str(source), type="bind") for source, target in spec.volumes),
+            *([Mount("/dev/shm", str(spec.shm), type="bind")] if spec.shm else []),
         ],
         port_bindings={f"{port}/{protocol}": host for (port, protocol), host in spec.ports.items()},
         network_mode=spec.network,

@@ -281,7 +281,7 @@ class Engine:
 
         def ask(client: Client) -> list[ContainerFacts]:
             return self._sightings.of(
-                client.containers(all=True, filters={"label": label}), client.inspect_container
+                client.containers(all=True, filters={"label": label}), client.inspect_container, label
             )
 
         return await self._call(ask)

@@ -9,7 +9,7 @@ import tarfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import structlog
 from docker.errors import APIError, NotFound
@@ -26,7 +26,8 @@ class EngineFacts:
     """`quota`: whether the engine enforces a container's disk limit. `root` is where it keeps its data. `seccomp`
     is the profile that containers get, or None where there is none but the engine's own. `id` is
     the engine's name of itself; `live_restore`: containers outlive the daemon. `versions` are those of its parts;
-    `containerd_images`: containerd keeps its images. `cdi`: folders in which the engine finds what to add to a
+    `containerd_images`: containerd keeps its images. `groups`: who makes its control groups, where these are of version
+    2. `cdi`: folders in which the engine finds what to add to a
     container for a device, where it can do that by itself.
     """
 
@@ -39,6 +40,7 @@ class EngineFacts:
     versions: Mapping[str, str] = field(default_factory=dict)
     containerd_images: bool = False
     cdi: tuple[Path, ...] = ()
+    groups: Literal["systemd", "cgroupfs"] | None = None
 
     @property
     def run(self) -> str:
@@ -90,6 +92,7 @@ def read_facts(client: Any) -> EngineFacts:
         live_restore=bool(info.get("LiveRestoreEnabled")),
         versions={part["Name"]: part["Version"] for part in client.version().get("Components") or ()},
         cdi=cdi_folders(info),
+        groups=groups_of(info),
         containerd_images="io.containerd.snapshotter.v1" in str(info.get("DriverStatus")),
     )
 
@@ -100,6 +103,13 @@ def cdi_folders(info: Mapping[str, Any]) -> tuple[Path, ...]:
     if version is None or int(version[0]) < _CDI_SINCE:
         return ()
     return tuple(map(Path, info.get("CDISpecDirs") or ()))
+
+
+def groups_of(info: Mapping[str, Any]) -> Literal["systemd", "cgroupfs"] | None:
+    """Who makes the engine's control groups, where a program beside it can count in them too."""
+    if str(info.get("CgroupVersion")) != "2":
+        return None
+    return {"systemd": "systemd", "cgroupfs": "cgroupfs"}.get(str(info.get("CgroupDriver")))  # type: ignore[return-value]  # one of them
 
 
 def _quota_probe(client: Any) -> bool:

@@ -6,6 +6,10 @@ seccomp profile lets the first through and, before Docker 23, the second; and a 
 this takes the profile that containers/common keeps for Podman and others, and makes it as strict as the engine's: no
 namespaces, no mounts, no keyrings; of btrfs's calls only those that copy by reference, and of sockets those that belong
 to a network of the container's own.
+
+On a volume any process may tell the kernel keys for files, as many as it likes: they count as root's, of which there
+are so many for the whole host, and they take memory that no lease has paid for. Nobody then opened a volume any more.
+So of the calls under that byte only those are left that read and set a file's flags and say where it lies.
 """
 
 from __future__ import annotations
@@ -77,6 +81,9 @@ _ABSENT_IF_UNNAMED: Final = frozenset(
 _SPECIAL: Final = frozenset({"clone", "ioctl", "socket"}) | _ABSENT
 _NAMESPACES: Final = 0x7E020000  # the flags of clone that make one
 _BTRFS: Final = 0x94  # the second byte of a request: whose call it is
+_OF_FILES: Final = 0x66
+# FS_IOC_GETFLAGS and SETFLAGS, as 32-bit programs write them too, and FS_IOC_FIEMAP.
+_FLAGS_AND_PLACES: Final = (0x80086601, 0x40086602, 0x80046601, 0x40046602, 0xC020660B)
 # FICLONE, FICLONERANGE and FIDEDUPERANGE, which every file system has under btrfs's byte.
 _BY_REFERENCE: Final = (0x40049409, 0x4020940D, 0xC0189436)
 # Families of sockets that belong to a network namespace. Others lead past the firewall, as a hypervisor's (AF_VSOCK)
@@ -116,10 +123,28 @@ def _stricter(rules: list[Rule]) -> list[Rule]:
         _failing(absent, _ENOSYS),
         # (s390 has the flags of clone elsewhere; there is no GPU host of that kind.)
         _allowed("clone", _masked(0, _NAMESPACES, 0)),
-        *(_allowed("ioctl", _masked(1, bit, ~(_BTRFS << 8) & bit)) for bit in (1 << n for n in range(8, 16))),
-        *(_allowed("ioctl", _equal(1, number)) for number in _BY_REFERENCE),
+        *(_allowed("ioctl", condition) for condition in _neither(_BTRFS << 8, _OF_FILES << 8)),
+        *(_allowed("ioctl", _equal(1, number)) for number in (*_BY_REFERENCE, *_FLAGS_AND_PLACES)),
         *(_allowed("socket", _equal(0, family)) for family in (_UNIX, _INET, _INET6)),
         _allowed("socket", _equal(0, _NETLINK), _equal(2, _AUDIT) | {"op": "SCMP_CMP_NE"}),
+    ]
+
+
+def _neither(first: int, second: int) -> list[Rule]:
+    """Requests whose second byte is neither that of `first` nor that of `second`: of any such one condition is true.
+
+    It differs from both in a bit in which they agree, or from the one in one bit and from the other in another.
+    """
+    bits = [1 << number for number in range(8, 16)]
+    differ = [bit for bit in bits if (first ^ second) & bit]
+    return [
+        *(_masked(1, bit, ~first & bit) for bit in bits if bit not in differ),
+        *(
+            _masked(1, one | other, (first & one) | (second & other))
+            for one in differ
+            for other in differ
+            if one != other
+        ),
     ]
 
 

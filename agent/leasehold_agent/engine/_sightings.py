@@ -36,17 +36,24 @@ class Sightings:
 
     def __init__(self, processes: Path = _PROCESSES) -> None:
         self._processes = processes
-        self._seen: dict[str, _Seen] = {}
+        self._seen: dict[str, dict[str, _Seen]] = {}
         self._looking = threading.Lock()
 
     def of(
-        self, listed: Sequence[Mapping[str, Any]], inspect: Callable[[str], Mapping[str, Any]]
+        self,
+        listed: Sequence[Mapping[str, Any]],
+        inspect: Callable[[str], Mapping[str, Any]],
+        label: str = "",
     ) -> list[ContainerFacts]:
-        """Facts of the containers that the engine has listed. inspect: asks it about one of them."""
+        """Facts of the containers that the engine has listed by a label. inspect: asks it about one of them.
+
+        What is not listed any more is forgotten, of that label alone: another look is at others.
+        """
         with self._looking:
-            described, seen = [], {}
+            before, seen = self._seen.get(label, {}), dict[str, _Seen]()
+            described = []
             for entry in listed:
-                known = self._seen.get(entry["Id"])
+                known = before.get(entry["Id"])
                 if known is None or not self._holds(known, entry):
                     try:
                         known = self._looked_at(facts_of(inspect(entry["Id"])))
@@ -54,7 +61,7 @@ class Sightings:
                         continue
                 seen[entry["Id"]] = known
                 described.append(known.facts)
-            self._seen = seen
+            self._seen[label] = seen
             return described
 
     def _looked_at(self, facts: ContainerFacts) -> _Seen:

@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import struct
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from urllib.parse import quote, urlencode, urlsplit
 
 import httpx
@@ -25,12 +25,15 @@ _FRAME = struct.Struct(">B3xI")
 _ANSWER_SECONDS = 60.0
 _CHUNK = 1 << 16
 _NO_SUCH, _CONFLICT = 404, 409
+_PARTING_SECONDS = 15.0
+"""A command whose container has ended, and of which nothing is heard for so long, has said its last word."""
 
 
 class EngineStreams:
     """The part of the engine's API that streams. `url` is `unix:///path` or `tcp://host:port`."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+        self.sleep = sleep
         self._address = urlsplit(url)
         unix = self._address.scheme == "unix"
         self._http = httpx.AsyncClient(
@@ -40,9 +43,24 @@ class EngineStreams:
             timeout=httpx.Timeout(60, read=None),
             trust_env=False,
         )
+        self._commands: dict[str, set[DockerExec]] = {}
 
     async def aclose(self) -> None:
         await self._http.aclose()
+
+    def ended(self, container: str) -> None:
+        """A container has ended, by its full id: its commands have, too, whatever the engine says. (When all of a
+        sandbox of gVisor's dies at once, Docker forgets its commands, and never closes their connections.)
+        """
+        for stream in self._commands.get(container, ()):
+            stream.part()
+
+    def forget(self, stream: DockerExec) -> None:
+        """It is closed."""
+        if (streams := self._commands.get(stream.container)) is not None:
+            streams.discard(stream)
+            if not streams:
+                del self._commands[stream.container]
 
     async def exec(
         self,
@@ -69,6 +87,7 @@ class EngineStreams:
         start: dict[str, object] = {"Detach": False, "Tty": tty}
         reader, writer = await self._take_over(f"/exec/{name}/start", start)
         stream = DockerExec(self, container, name, reader, writer, tty)
+        self._commands.setdefault(container, set()).add(stream)
         try:
             if size is not None and tty:
                 await stream.resize(*size)
@@ -193,12 +212,28 @@ class DockerExec:
         tty: bool,
     ) -> None:
         self._engine = engine
-        self._container = container
+        self.container = container
         self._name = name
         self._reader = reader
         self._writer = writer
         self._tty = tty
         self._ended = asyncio.Event()
+        self._parting: asyncio.Task[None] | None = None
+        self._heard = 0
+        self._lost = False
+
+    def part(self) -> None:
+        """Its container has ended: so is this, once nothing has come of it for a while."""
+        if self._parting is None:
+            self._parting = asyncio.create_task(self._part())
+
+    async def _part(self) -> None:
+        heard = None
+        while heard != self._heard:
+            heard = self._heard
+            await self._engine.sleep(_PARTING_SECONDS)
+        self._lost = True
+        self._writer.close()  # which ends what is read of it
 
     async def write(self, data: bytes) -> None:
         """Raises ConnectionError once the command has closed its input or ended."""
@@ -213,6 +248,7 @@ class DockerExec:
         frames = None if self._tty else _Frames()
         try:
             while data := await self._reader.read(_CHUNK):
+                self._heard += 1
                 if frames is None:
                     yield 1, data
                     continue
@@ -232,6 +268,8 @@ class DockerExec:
     async def wait(self) -> int:
         """Its exit code, once its output has been read to the end. The engine learns of it a moment later."""
         await self._ended.wait()
+        if self._lost:
+            raise NoContainer("The container has ended.")
         for delay in (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0):
             await asyncio.sleep(delay)
             running, code, _ = await self._engine.inspect_exec(self._name)
@@ -241,12 +279,15 @@ class DockerExec:
 
     async def close(self) -> None:
         """The engine lets a command run on that nobody listens to, so it is killed by its process id."""
+        self._engine.forget(self)
+        if self._parting is not None:
+            self._parting.cancel()
         self._writer.close()
         self._ended.set()
         with contextlib.suppress(EngineDown, NoContainer):
             running, _, pid = await self._engine.inspect_exec(self._name)
             if running and pid > 1:
-                end_process_of(self._container, pid)
+                end_process_of(self.container, pid)
         with contextlib.suppress(ConnectionError):
             await self._writer.wait_closed()
 

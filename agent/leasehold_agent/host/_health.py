@@ -20,7 +20,7 @@ BROKEN_XIDS: Final = frozenset({48, 62, 64, 74, 79, 95, 110, 119, 120, 136, 140,
 XID_SECONDS: Final = 3_600
 """How long a card counts as broken after the last such XID: the cure is a reset, which it does not tell of."""
 CALM_SECONDS: Final = 60
-"""How long nothing may be seen of an illness before it is over."""
+"""How long nothing may be seen of an illness before it is over, unless the host's owner says otherwise."""
 HARDWARE_BRAKES: Final = 0x08 | 0x40 | 0x80
 """NVML's reasons for lower clocks: the hardware's own slowdown, by heat, or by its power supply."""
 _IN_A_ROW: Final = 2
@@ -53,20 +53,27 @@ class Patient:
 
 @dataclass
 class CardWard:
-    """Of all cards of a host; a card that is no longer looked at is forgotten."""
+    """Of all cards of a host; a card that is no longer looked at is forgotten. calm: as `CALM_SECONDS`."""
 
+    calm: float = CALM_SECONDS
     patients: dict[str, Patient] = field(default_factory=dict)
 
     def see(self, look: CardLook, now: float) -> Mapping[str, Ailment]:
         """By UUID, what ails cards after this look. now: monotonic seconds."""
         self.patients = {
-            card: judged(self.patients.get(card, Patient()), said, look.xids.get(card, ()), now)
+            card: judged(self.patients.get(card, Patient()), said, look.xids.get(card, ()), now, self.calm)
             for card, said in look.cards.items()
         }
         return {card: p.ailment for card, p in self.patients.items() if p.ailment is not None}
 
 
-def judged(before: Patient, said: CardReading | Silence, xids: tuple[int, ...], now: float) -> Patient:
+def judged(
+    before: Patient,
+    said: CardReading | Silence,
+    xids: tuple[int, ...],
+    now: float,
+    calm: float = CALM_SECONDS,
+) -> Patient:
     """The card after one more look."""
     seen = _counted(before, said)
     if broken := [number for number in xids if number in BROKEN_XIDS]:
@@ -74,7 +81,7 @@ def judged(before: Patient, said: CardReading | Silence, xids: tuple[int, ...], 
     ailment = _found(seen, said, now)
     if ailment is not None:
         same = before.ailment is not None and before.ailment.cause == ailment.cause
-        return replace(seen, calm_from=now + CALM_SECONDS, ailment=before.ailment if same else ailment)
+        return replace(seen, calm_from=now + calm, ailment=before.ailment if same else ailment)
     return replace(seen, ailment=before.ailment if now < before.calm_from else None)
 
 

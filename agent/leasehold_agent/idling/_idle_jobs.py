@@ -128,9 +128,7 @@ class IdleJobs:
         workload, facts = job.workload, host.facts
         share = facts.share_of_card(card, host.snapshot)
         check_fits(workload, _PLACEMENT, share, facts.engine, facts.settings)
-        computing = await asyncio.to_thread(host.devices.processes, here.uuid) if share.watched else ()
-        if computing:
-            raise CardBusy("A program of the host's own computes on the card.")
+        await host.devices.free(here.uuid, watched=share.watched)
         image = await self._image(job)
         called = self._called(card, job)
         spec = fenced_spec(

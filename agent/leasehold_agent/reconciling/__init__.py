@@ -10,6 +10,7 @@ Each file stands on none but those before it:
     _leases            what is known here of each lease
     _containers        the engine's side of leases
     _supplies          where workloads, images and datasets come from, and results go
+    _carrying          volumes on their way
     _host              all of these, as the loop has them
     _intake            a sealed workload, fetched and opened
     _renewal           what a lease wrote goes on in the one that renews it
@@ -32,6 +33,7 @@ Each file stands on none but those before it:
 """
 
 from leasehold_agent.reconciling._card_health import SECONDS_TO_SAY, CardHealth
+from leasehold_agent.reconciling._carrying import Carrying
 from leasehold_agent.reconciling._container_spec import Called, check_fits, fenced_spec, policy_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._docker_runtime import DockerRuntime
@@ -49,6 +51,7 @@ __all__ = [
     "SECONDS_TO_SAY",
     "Called",
     "CardHealth",
+    "Carrying",
     "Containers",
     "DockerRuntime",
     "Host",

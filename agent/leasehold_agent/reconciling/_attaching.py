@@ -6,12 +6,14 @@ are out; a second lease of the same tenant waits for that, or is declined while 
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from leasehold.chain import format_lease
+from leasehold.errors import DatasetCorrupt, DatasetTooLarge, DatasetUnavailable, WrongIdentity
 from leasehold.market import format_size
 from leasehold.workload import VolumeMount, Workload
 from leasehold_agent._errors import (
@@ -51,6 +53,8 @@ class Attaching:
         volumes = self.workload.volumes or ()
         if not volumes:
             return []
+        if self.host.facts.engine.seccomp is None:
+            raise Declined("unsupported", "volumes: this host has no seccomp profile for them.")
         sizes = self._sizes(volumes)
         ids = {volume_id(self.desired.author, mount.name) for mount in volumes}
         if not ids <= set(self.notes.volumes):  # from now on they are kept
@@ -87,13 +91,38 @@ class Attaching:
         record.waiting = "start-failed"
         log_step(self.desired.lease, f"attach {mount.name}")
         try:
-            return await host.volumes.attach(self.desired.lease, author, mount, size)
+            folder = await host.volumes.attach(self.desired.lease, author, mount, size)
+            await self._filled(mount, size)
+            return folder
         except WrongVolumeKey as error:
             raise Declined("unsupported", f"volumes: {mount.name} here: {error}.") from error
         except VolumeHeld as error:
             raise StillStopping(f"Volume {mount.name} has just been attached to another lease.") from error
         except VolumeTrouble as error:
             raise VolumeTrouble(f"Volume {mount.name}: {error}") from error
+
+    async def _filled(self, mount: VolumeMount, size: int) -> None:
+        """A volume that was made anew gets what its export holds. Raises Declined."""
+        volume = volume_id(self.desired.author, mount.name)
+        known, record = self.host.volumes.get(volume), self.record
+        if known is None or not known.filling:
+            return
+        record.waiting, record.progress = (
+            "dataset-missing",
+            f"filling volume {mount.name} from {known.filling}",
+        )
+        log_step(self.desired.lease, f"fill {mount.name}")
+        try:
+            await self.host.carrying.fill(volume, mount, size)
+        except DatasetUnavailable as error:
+            raise Declined("dataset-missing", f"volumes: {mount.name}: {error}") from error
+        except (DatasetTooLarge, DatasetCorrupt, WrongIdentity) as error:
+            raise Declined("unsupported", f"volumes: {mount.name}: {error}") from error
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise Declined("unsupported", f"volumes: {mount.name} is too small for its export.") from error
+        await self.host.volumes.filled(volume)
 
     async def _let_go(self, mount: VolumeMount, holder: int) -> None:
         """Raises Declined while the other lease lives, StillStopping while it is being put away."""

@@ -13,10 +13,12 @@ import structlog
 
 from leasehold.chain import LeaseState, format_lease
 from leasehold_agent._errors import NodesDisagree
-from leasehold_agent.cards import LeaseShare
+from leasehold_agent.cards import Devices, LeaseShare
 from leasehold_agent.chain import ChainGate, Desired
+from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import Ailment, MaintenanceWindow
-from leasehold_agent.reconciling._container_spec import limits_of
+from leasehold_agent.reconciling._carrying import Carrying
+from leasehold_agent.reconciling._container_spec import check_cards_told, limits_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._results import Publishing
@@ -26,11 +28,13 @@ from leasehold_agent.store import (
     Volumes,
     note_told_of_cards,
     notice_of,
+    read_word,
     told_of_cards,
     words_on,
     write_card_notice,
     write_notice,
     write_warning,
+    write_word,
 )
 
 _log = structlog.get_logger("leasehold_agent")
@@ -42,7 +46,9 @@ class Changes:
     containers: Containers
     leases: LeaseBook
     volumes: Volumes
+    carrying: Carrying
     results: Publishing
+    devices: Devices
 
     async def replace(self, desired: Desired, share: LeaseShare) -> None:
         """Make way for another workload: the old one's outputs are published, then its container goes."""
@@ -61,21 +67,55 @@ class Changes:
             if same and desired.state is LeaseState.ACTIVE and notes.launched and not notes.published:
                 await self.results.publish(desired, share)
         await self.containers.remove(desired.lease)
+        await self.carrying.forget(desired.lease)  # the folder is cleared, and what lists them with it
         await self.volumes.detach(desired.lease)
         folder.clear(folder.order)  # what was ordered for the new workload may be here before this is
+        before = folder.load()
         blank = Notes(
             tenant=desired.tenant,
             author=desired.author,
             machine=desired.machine,
             workload=desired.workload.hex(),
-            results=folder.load().results,
+            results=before.results,
+            pinned=before.pinned,
             order_refusals=notes.order_refusals,  # what it has cost the operator it has cost
             # A new author's workload names other volumes, whatever it calls them.
             volumes=notes.volumes if (notes.author or notes.tenant) == desired.author else (),
         )
+        if before.result is not None and before.result not in before.results:
+            blank.keep(before.result)  # packed, and never said
         folder.save(blank)
         await self.volumes.sweep(self.leases.volumes_named)
         record.ready, record.workload, record.trouble = False, None, None
+
+    async def rest(self, desired: Desired) -> None:
+        """The container stands still, as its tenant wants it: its files, ports, cards and volumes stay the lease's."""
+        folder = self.leases.folder(desired.lease)
+        notes, container = folder.load(), await self.containers.inspect(desired.lease)
+        if read_word(folder.word, notes.workload) != "stop":  # he has said otherwise since
+            return
+        log_step(desired.lease, "rest")
+        notes.stopped = True
+        folder.save(notes)
+        await self._stand_still(desired.lease, container)
+
+    async def begin_anew(self, desired: Desired) -> None:
+        """The container is stopped, and brought up by the next pass as one that the agent has stopped."""
+        folder = self.leases.folder(desired.lease)
+        notes, container = folder.load(), await self.containers.inspect(desired.lease)
+        if read_word(folder.word, notes.workload) != "restart":
+            return
+        log_step(desired.lease, "begin-anew")
+        notes.stopped, notes.ended, notes.crashes = True, False, 0
+        folder.save(notes)
+        await self._stand_still(desired.lease, container)
+        write_word(folder.word, "", notes.workload)
+        self.leases.record(desired.lease).again.reset()
+
+    async def _stand_still(self, lease: int, container: ContainerFacts | None) -> None:
+        if container is not None and (container.running or container.paused):
+            await self.containers.end(container, self.leases.grace(lease))
+        self.leases.record(lease).ready = False
 
     async def hand_over(self, desired: Desired) -> None:
         """Note the new tenant. The container runs on, without the former tenant's secrets; what his keys opened is
@@ -119,7 +159,7 @@ class Changes:
         out of its own data.
 
         What is removed here is brought up again by the next pass. A container that is made anew hears SIGTERM first, as
-        at its end.
+        at its end. Raises Declined while its cards cannot be told: it keeps what it has until they can.
         """
         folder, workload = self.leases.folder(desired.lease), self.leases.workload(desired.lease)
         notes, name, engine = (
@@ -129,8 +169,10 @@ class Changes:
         )
         if workload is None:
             return
+        check_cards_told(now)
         log_step(desired.lease, "resize")
-        if before.devices == now.devices:
+        if before.devices == now.devices and not now.is_less_of(before):
+            await self.devices.fit(desired.lease, now)
             await engine.update(name, limits_of(workload, now))
             notes.placement = desired.placement
             folder.save(notes)

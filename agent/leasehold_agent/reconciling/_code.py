@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from leasehold.chain import InvalidCid
 from leasehold.errors import (
@@ -27,12 +28,14 @@ from leasehold.market.wire import MAX_CODE
 from leasehold.workload import Code, CodeTree, Workload, unfolded
 from leasehold_agent._errors import CodeRefused, Declined, NoContainer, UploadsFull
 from leasehold_agent.chain import Desired
-from leasehold_agent.engine import code_tar
+from leasehold_agent.engine import CodePart, code_tar
 from leasehold_agent.host import remove_tree
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import log_step
 from leasehold_agent.store import CodeStore
 
+PART = 64 << 20
+"""Bytes that are unpacked at a time, while the next are on their way: the engine holds the container as long."""
 _NOT_YET = "The lease is not taken on here yet; hand the code over again in a moment."
 _USELESS = (
     CodeRefused,
@@ -96,45 +99,70 @@ class CodeIntake:
         except OSError as error:
             raise UploadsFull("This host's disk has no room for the code now; send it again.") from error
         left = sum(await asyncio.to_thread(self.store.lacking, self.account, tree.chunks))
-        if not left:
-            self.host.leases.record(self.lease).code_came.set()
+        self.host.leases.record(self.lease).code_came.set()
         return new, left
 
-    async def whole(self) -> CodeTree:
-        """The list, once all of its pieces are here. Raises Declined("code-missing") where nobody brings them."""
+    async def arriving(self) -> AsyncIterator[CodePart]:
+        """The folder's entries in order, some MiB at a time, as soon as all of their pieces are here.
+
+        Raises Declined("code-missing") where nobody brings the next of them in time.
+        """
         code, _ = self._named()
         record = self.host.leases.record(self.lease)
-        record.waiting, record.progress = "code-missing", "waiting for the code"
         log_step(self.lease, "code")
-        fetching = asyncio.ensure_future(self._fetched(code)) if code.cid is not None else None
+        fetching: asyncio.Future[None] | None = None
+        if code.cid is not None:
+            fetching = asyncio.ensure_future(self._fetched(code))
+        first, until = 0, self.host.clock() + self.host.facts.settings.fetch_seconds
         try:
-            async with asyncio.timeout(self.host.facts.settings.fetch_seconds):
-                while True:
-                    record.code_came.clear()  # before the look: what comes in between is not missed
-                    if (tree := await self._complete()) is not None:
-                        return tree
-                    came = asyncio.ensure_future(record.code_came.wait())
-                    try:
-                        await asyncio.wait(
-                            {came, *((fetching,) if fetching else ())}, return_when=asyncio.FIRST_COMPLETED
-                        )
-                    finally:
-                        came.cancel()
-                    if fetching is not None and fetching.done():
-                        fetching.result()
-                        fetching = None
-        except TimeoutError:
-            raise Declined("code-missing", _MISSING) from None
+            while True:
+                record.waiting, record.progress = "code-missing", "waiting for the code"
+                record.code_came.clear()  # before the look: what comes in between is not missed
+                part = await self._next(first)
+                if part is None:
+                    fetching = await self._wait(record.code_came, fetching, until)
+                    continue
+                yield part
+                if part.last:
+                    return
+                first = part.end
         finally:
             if fetching is not None:
                 fetching.cancel()
                 await asyncio.gather(fetching, return_exceptions=True)
 
-    async def _complete(self) -> CodeTree | None:
-        tree = await self._tree()
-        if tree is None or any(await asyncio.to_thread(self.store.lacking, self.account, tree.chunks)):
+    async def _wait(
+        self, came: asyncio.Event, fetching: asyncio.Future[None] | None, until: float
+    ) -> asyncio.Future[None] | None:
+        """Until something has come, or what fetches is done; that, while it is not."""
+        coming = asyncio.ensure_future(came.wait())
+        try:
+            left = max(0.0, until - self.host.clock())
+            waited: set[asyncio.Future[Any]] = {coming} if fetching is None else {coming, fetching}
+            done, _ = await asyncio.wait(waited, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            coming.cancel()
+        if not done:
+            raise Declined("code-missing", _MISSING)
+        if fetching is not None and fetching.done():
+            fetching.result()
             return None
-        return tree
+        return fetching
+
+    async def _next(self, first: int) -> CodePart | None:
+        """The next entries from `first` on that are whole here; None while they are too few to be worth it."""
+        tree = await self._tree()
+        if tree is None:
+            return None
+        lacking = await asyncio.to_thread(self.store.lacking, self.account, tree.chunks)
+        missing = {chunk for chunk, lacks in zip(tree.chunks, lacking, strict=True) if lacks}
+        end, size = first, 0
+        for entry in tree.entries[first:]:
+            if size >= PART or (missing and not missing.isdisjoint(entry.chunks)):
+                break
+            end, size = end + 1, size + entry.size
+        last = end == len(tree.entries)
+        return CodePart(tree, first, end, last) if last or size >= PART else None
 
     async def _tree(self) -> CodeTree | None:
         """The list as it was shown for the workload that the lease has now."""
@@ -202,8 +230,8 @@ def _read_tree(folded: bytes) -> CodeTree:
         raise CodeRefused(str(error)) from error
 
 
-async def put_code(host: Host, desired: Desired, tree: CodeTree, code: Code) -> None:
-    """Unpack it into the lease's container, which has never run. Raises Declined, CodeLost."""
+async def put_code(host: Host, desired: Desired, part: CodePart, code: Code) -> None:
+    """Unpack it into the lease's container, which has never run. Raises EngineRefused, CodeLost."""
     name = host.containers.names.container(desired.lease)
     container = await host.containers.engine.inspect(name)
     if container is None:
@@ -213,6 +241,6 @@ async def put_code(host: Host, desired: Desired, tree: CodeTree, code: Code) -> 
 
     def stream() -> Iterator[bytes]:
         with store.reader(account) as read:
-            yield from code_tar(tree, code.path, read, container.user)
+            yield from code_tar(part, code.path, read, container.user)
 
     await host.containers.engine.unpack(name, stream)

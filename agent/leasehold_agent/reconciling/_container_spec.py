@@ -10,7 +10,7 @@ from leasehold.chain import format_lease
 from leasehold.workload import Runtime, Share, Ulimits, Workload
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._errors import Declined
-from leasehold_agent.cards import WHOLE, LeaseShare
+from leasehold_agent.cards import WHOLE, LeaseShare, Place
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import DEVICES_LABEL, SHARING_LABEL, ContainerSpec, EngineFacts, Limits
 from leasehold_agent.host import LeasePolicy, parse_rule
@@ -24,6 +24,7 @@ _NO_RESOLVER = ("127.0.0.1",)
 container's stead, from the host's network: a way out by names that no rule sees."""
 _LEAST_DISK = 16 << 20
 """What a container writes of its own where its volumes take all that its cells buy."""
+_NO_PLACE = Place()
 _PIDS_PER_CPU, _LEAST_PIDS = 1_024, 256
 """Processes for each core that the lease has: a thousand on a hundredth of one could not even be ended."""
 
@@ -40,7 +41,10 @@ def check_tenant(workload: Workload, desired: Desired) -> None:
 def check_fits(
     workload: Workload, placement: int, share: LeaseShare, facts: EngineFacts, settings: AgentSettings
 ) -> None:
-    """Raises Declined("unsupported") for what the lease's cells or this host do not offer."""
+    """Raises Declined: "unsupported" for what the lease's cells or this host do not offer, "no-card" while that cannot
+    be told.
+    """
+    check_cards_told(share)
     _check_cards(workload, placement, share, settings)
     for what, asked, most in (
         ("cpu", workload.cpu, share.cpus),
@@ -60,10 +64,18 @@ def check_fits(
             raise Declined("unsupported", f"ports: this host publishes {offered}, not {port.host}.")
 
 
+def check_cards_told(share: LeaseShare) -> None:
+    """Raises Declined("no-card") while the lease cannot have its cards: what they could offer cannot be told either,
+    and no card is given instead of one that was paid for.
+    """
+    if share.problem is not None:
+        raise Declined("no-card", f"cards: {share.problem}")
+
+
 def _check_cards(workload: Workload, placement: int, share: LeaseShare, settings: AgentSettings) -> None:
     """What cannot be kept apart is not given, whatever was sold, but to those who want it so."""
     whole = placement & 0xFF == 0xFF
-    timed = share.watched and settings.isolation == "time-slice"
+    timed = share.watched and (settings.isolation == "time-slice" or bool(share.mps))
     offered = settings.isolation != "whole" if share.cut else timed
     if share.gpu_uuids and not whole and not offered:
         raise Declined("unsupported", "share: this host cannot keep parts of a card apart; rent whole GPUs.")
@@ -73,36 +85,52 @@ def _check_cards(workload: Workload, placement: int, share: LeaseShare, settings
             "unsupported",
             "share: these cards are cut into slices (MIG), of which a process can use one; rent one GPU.",
         )
+    if share.mps and workload.runtime is Runtime.GVISOR:
+        raise Declined("unsupported", "runtime: parts of these cards are had by MPS, which gVisor keeps out.")
     held = Share.WHOLE if whole else Share.CELLS
     served = (None, held, Share.MIG) if share.cut else (None, held)
-    if workload.share not in served and not takes_turns(workload, share):
+    if workload.share not in served and not shares_card(workload, share):
         raise Declined("unsupported", f"share: the lease holds its GPUs as `{held}`, not `{workload.share}`.")
 
 
-def takes_turns(workload: Workload, share: LeaseShare) -> bool:
-    """Whether others may compute on the lease's card too, in parts of it that nothing keeps apart."""
-    return _unfenced(share) and workload.share is Share.TIME_SLICE
+def shares_card(workload: Workload, share: LeaseShare) -> bool:
+    """Whether others may compute on the lease's card too, in parts of it: of a kind that nothing keeps apart by the
+    tenant's own wish only.
+    """
+    wished = workload.share is (Share.MPS if share.mps else Share.TIME_SLICE)
+    return _in_parts(share) and (wished or (share.mps == "hard" and workload.share in (None, Share.CELLS)))
 
 
 def check_apart(workload: Workload, share: LeaseShare) -> None:
     """Raises Declined("unsupported") for a part of a card that nothing keeps apart, but by its tenant's own wish. A
     lease that has run may have become one: it was a whole card, or the card was cut.
     """
-    if _unfenced(share) and not takes_turns(workload, share):
+    if not _in_parts(share) or shares_card(workload, share):
+        return
+    if share.mps == "hard":
+        raise Declined("unsupported", f"share: parts of this card are had by MPS, not by `{workload.share}`.")
+    if share.mps:
         raise Declined(
             "unsupported",
-            "share: parts of this card are time on it, without a limit of memory; ask for `time-slice` by name, or "
-            "rent whole GPUs.",
+            "share: parts of this card have limits that bind only who keeps to them; ask for `mps` by name, or rent "
+            "whole GPUs.",
         )
+    raise Declined(
+        "unsupported",
+        "share: parts of this card are time on it, without a limit of memory; ask for `time-slice` by name, or "
+        "rent whole GPUs.",
+    )
 
 
-def _unfenced(share: LeaseShare) -> bool:
+def _in_parts(share: LeaseShare) -> bool:
     return bool(share.gpu_uuids) and share.cells != WHOLE and not share.cut
 
 
 def sharing_of(workload: Workload, share: LeaseShare) -> str:
     """By what the lease's card is shared with others, as its container is labelled; empty where it has it alone."""
-    return Share.TIME_SLICE.value if takes_turns(workload, share) else ""
+    if not shares_card(workload, share):
+        return ""
+    return (Share.MPS if share.mps else Share.TIME_SLICE).value
 
 
 def choose_ports(
@@ -153,8 +181,11 @@ def spec_of(
     ports: Mapping[tuple[int, str], int],
     settings: AgentSettings,
     volumes: Sequence[tuple[Path, str, int]] = (),
+    place: Place = _NO_PLACE,
 ) -> ContainerSpec:
-    """The container of a lease. devices: the cards or slices that it is given of its share. volumes: with sizes."""
+    """The container of a lease. devices: the cards or slices that it is given of its share. volumes: with sizes. place:
+    what it is made with for a part of a card.
+    """
     called = Called(
         name=names.container(desired.lease),
         network=names.network(desired.lease),
@@ -177,6 +208,7 @@ def spec_of(
         volumes=volumes,
         ports=ports,
         settings=settings,
+        place=place,
     )
 
 
@@ -203,6 +235,7 @@ def fenced_spec(
     ports: Mapping[tuple[int, str], int],
     settings: AgentSettings,
     volumes: Sequence[tuple[Path, str, int]] = (),
+    place: Place = _NO_PLACE,
 ) -> ContainerSpec:
     """A container that holds to its share and does no more than any tenant's, whosever it is."""
     limits, cdi = limits_of(workload, share), facts.adds(devices)
@@ -217,6 +250,7 @@ def fenced_spec(
             **called.environment,
             # Where NVIDIA's runtime is the engine's default it believes this variable, an image's own included.
             "NVIDIA_VISIBLE_DEVICES": "void" if cdi else ",".join(devices) or "void",
+            **place.environment,
         },
         hostname=workload.hostname or called.hostname,
         cpus=limits.cpus,
@@ -227,8 +261,10 @@ def fenced_spec(
         runtime="runsc" if workload.runtime is Runtime.GVISOR else None,
         gpu_uuids=devices,
         cdi=cdi,
-        mounts=mounts,
+        mounts=[*mounts, *place.mounts],
         volumes=[(folder, path) for folder, path, _ in volumes],
+        group=place.group,
+        shm=place.shm,
         ports=ports,
         dns=_NO_RESOLVER if workload.egress.mode == "none" else settings.dns,
         grace=workload.grace,

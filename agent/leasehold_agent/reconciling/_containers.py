@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from leasehold.workload import Share
 from leasehold_agent.cards import HeldDevices
 from leasehold_agent.engine import ContainerFacts, Engine
 from leasehold_agent.host import DiskLimits, Firewall
@@ -55,7 +56,8 @@ class Containers:
         holding = [c for c in others if c.name != mine and (c.running or c.paused)]
         return HeldDevices(
             alone=frozenset(device for c in holding if not c.sharing for device in c.devices),
-            shared=frozenset(device for c in holding if c.sharing for device in c.devices),
+            shared=frozenset(d for c in holding if c.sharing not in ("", Share.MPS) for d in c.devices),
+            parts=frozenset(device for c in holding if c.sharing == Share.MPS for device in c.devices),
         )
 
     async def ports_taken(self) -> set[int]:

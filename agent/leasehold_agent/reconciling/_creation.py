@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from leasehold.files import replace_file
-from leasehold.workload import CodeTree, Workload
+from leasehold.workload import Workload
 from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NoContainer, NoRoom
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import Claimant, ContainerFacts, ContainerSpec
@@ -20,6 +20,7 @@ from leasehold_agent.reconciling._attaching import Attaching
 from leasehold_agent.reconciling._code import CodeIntake, put_code
 from leasehold_agent.reconciling._container_spec import (
     check_apart,
+    check_cards_told,
     check_fits,
     choose_ports,
     sharing_of,
@@ -79,7 +80,10 @@ class Creation:
                 await host.containers.engine.remove(self.name)
         else:
             raise Declined("port-taken", "ports: none of those tried on this host was free.")
-        return await self._inspected()
+        container = await self._inspected()
+        if self._sharing:
+            await host.devices.show(self.desired.lease, container.id)
+        return container
 
     async def _create(self, refused: Collection[int]) -> None:
         """The container as it should be, whether it was there or not; on none of the ports that were `refused`."""
@@ -92,7 +96,6 @@ class Creation:
         if existing is not None and self._made_with(existing) != (set(devices), self._sharing):
             await self._keep()
             existing = None
-        code = None if self.notes.coded else await self._code()
         if existing is None:
             spec = await self._spec(devices, attached, refused)
             await self._network()
@@ -102,28 +105,24 @@ class Creation:
             await engine.join(self.name, self.host.containers.names.network(self.desired.lease))
         put_secrets(self.folder, self.workload if self.desired.author == self.desired.tenant else None)
         if existing is None or existing.state == "created":
-            await self._put(code)
+            await self._put_code()
             await engine.make_folders(self.name, output_folders(self.workload))
 
-    async def _code(self) -> CodeTree | None:
-        """The folder that the workload names, once it is whole here."""
-        if self.workload.code is None:
-            return None
-        return await CodeIntake(self.host, self.desired.lease, self.desired.author).whole()
-
-    async def _put(self, tree: CodeTree | None) -> None:
-        """It lies in the container before that runs for the first time: its command may change it, and finds it as it
-        left it.
+    async def _put_code(self) -> None:
+        """The folder that the workload names lies in the container before that runs for the first time, and is not put
+        there again: its command may change it, and finds it as it left it.
         """
-        if tree is None or self.workload.code is None:
+        code, desired = self.workload.code, self.desired
+        if code is None or self.notes.coded:
             return
-        self.record.waiting, self.record.progress = "start-failed", "unpacking the code"
-        try:
-            async with self.host.containers.limits.held():
-                await put_code(self.host, self.desired, tree, self.workload.code)
-        except EngineRefused as error:
-            reason: DeclineReason = "no-disk" if _full(error) else "start-failed"
-            raise Declined(reason, f"The code cannot be unpacked: {error}") from error
+        await self.host.containers.limits.settle()
+        async for part in CodeIntake(self.host, desired.lease, desired.author).arriving():
+            self.record.waiting, self.record.progress = "start-failed", "unpacking the code"
+            try:
+                await put_code(self.host, desired, part, code)
+            except EngineRefused as error:
+                reason: DeclineReason = "no-disk" if _full(error) else "start-failed"
+                raise Declined(reason, f"The code cannot be unpacked: {error}") from error
         self.notes.coded = True
         self.folder.save(self.notes)
 
@@ -135,8 +134,7 @@ class Creation:
     async def _devices(self) -> tuple[str, ...]:
         """The cards that the lease has paid for, or slices of them, once nobody else has them; noted from then on."""
         share = self.host.share(self.desired)
-        if share.problem is not None:  # it gets no card instead of one that it has not paid for
-            raise Declined("no-card", f"cards: {share.problem}")
+        check_cards_told(share)
         if not share.gpu_uuids:
             return ()
         check_apart(self.workload, share)
@@ -203,12 +201,13 @@ class Creation:
             volumes=volumes,
             ports=ports,
             settings=facts.settings,
+            place=host.devices.place(self.desired.lease, share),
         )
         etc = write_etc(self.folder.etc, spec.hostname, spec.dns)
         return replace(
             spec,
             base=self.notes.base if self.notes.image else None,
-            mounts=[*mounts, *etc],
+            mounts=[*spec.mounts, *etc],
             devices=facts.inventory.devices_of(share.gpu_uuids),
         )
 

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shutil
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
-from leasehold.chain import ClosingOrder, LeaseState
-from leasehold.workload import Restart
-from leasehold_agent._errors import CodeRefused, NoContainer, OrderVoid, UploadsFull
-from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort, Standing
+import orjson
+
+from leasehold.chain import ClosingOrder, LeaseState, format_lease
+from leasehold.workload import Restart, VolumeMount
+from leasehold_agent._errors import (
+    CodeRefused,
+    EngineDown,
+    NoContainer,
+    OrderVoid,
+    UploadsFull,
+    VolumeHeld,
+    VolumeTrouble,
+)
+from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort, Standing, VolumeFacts, Wish
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import connect
@@ -28,9 +39,13 @@ from leasehold_agent.store import (
     LeaseSample,
     Notes,
     UploadedWorkloads,
+    Word,
     keep_order,
     notice_of,
     read_ends,
+    read_word,
+    volume_id,
+    write_word,
 )
 
 _CONNECT_SECONDS = 10
@@ -62,7 +77,10 @@ class DockerRuntime:
         restart = workload.restart if workload else Restart.NEVER
         code = ended_with(Actual(notes, container, killed=record.killed, restart=restart), host.facts.boot)
         pause = record.again.until - host.clock()
-        phase, reason = phase_of(desired, notes, container, record, done=code is not None, pause=pause)
+        rests = read_word(host.leases.folder(lease).word, notes.workload) == "stop"
+        phase, reason = phase_of(
+            desired, notes, container, record, done=code is not None, pause=pause, rests=rests
+        )
         tenant = _let_in(desired, notes)
         # A lease that changed hands: the former tenant's keys open it no more, and nothing is sealed to them.
         mine = bool(tenant) and (desired is None or desired.author == desired.tenant)
@@ -88,12 +106,20 @@ class DockerRuntime:
             kept_until=kept[0],
             paid_until=kept[1],
             name=workload.name if workload and mine else None,
+            volumes=tuple(mount.name for mount in workload.volumes or ()) if workload and mine else (),
             helper=container is not None and HELPER_MOUNT in container.mounts,
             ended_with=code,
             closes_when_done=desired is not None and standing_order(host.leases, desired) is not None,
             read_seconds=host.readers.left(lease) if kept[0] is not None else None,
             renews=notes.renews,
+            host=self._published_at(desired, container),
         )
+
+    def _published_at(self, desired: Desired | None, container: ContainerFacts | None) -> str | None:
+        """The host of the lease's endpoint document, where that has ports to tell of."""
+        if desired is None or container is None or not container.ports:
+            return None
+        return str(orjson.loads(self._host.endpoint(desired, container.ports))["host"])
 
     async def keep_order(self, lease: int, order: ClosingOrder, workload: bytes) -> None:
         host, folder = self._host, self._host.leases.folder(lease)
@@ -132,6 +158,58 @@ class DockerRuntime:
         if desired.author.lower() != tenant.lower():
             raise CodeRefused("The lease's workload is another's: set one of your own, with your code.")
         return CodeIntake(self._host, lease, desired.author)
+
+    async def power(self, lease: int, wish: Wish) -> None:
+        host, folder = self._host, self._host.leases.folder(lease)
+        desired, notes = host.snapshot.leases.get(lease), folder.load()
+        if (
+            desired is None
+            or desired.state is not LeaseState.ACTIVE
+            or not desired.live_at(host.snapshot.now)
+        ):
+            raise NoContainer("The lease has not begun, or is over: there is nothing to stop or to start.")
+        handle = await self.lookup(lease)
+        done = handle is not None and handle.ended_with is not None
+        if wish == "stop" and done:
+            raise NoContainer("The command has ended by itself: close the lease, or start the command again.")
+        words: dict[Wish, Word] = {"stop": "stop", "restart": "restart", "start": "restart" if done else ""}
+        try:
+            await asyncio.to_thread(write_word, folder.word, words[wish], notes.workload)
+        except OSError as error:
+            raise UploadsFull("This host's disk has no room to remember that now; say it again.") from error
+        self._reconciler.wake()
+
+    async def volumes(self, lease: int) -> Sequence[VolumeFacts]:
+        mounts, notes = self._mounts(lease), self._host.leases.folder(lease).load()
+        return await asyncio.to_thread(
+            lambda: [volume_facts(self._host, lease, notes.author, mount) for mount in mounts]
+        )
+
+    async def export(self, lease: int, name: str) -> None:
+        mount = next((mount for mount in self._mounts(lease) if mount.name == name), None)
+        notes = self._host.leases.folder(lease).load()
+        volume = volume_id(notes.author, name)
+        known = self._host.volumes.get(volume)
+        if mount is None or known is None or known.holder != lease or known.filling:
+            raise NoContainer("The lease has no such volume attached: what it holds can be read while it is.")
+        self._host.carrying.begin(lease, volume, mount)
+
+    async def discard(self, lease: int, name: str) -> None:
+        notes = self._host.leases.folder(lease).load()
+        tenant = notes.tenant or notes.author
+        try:
+            await self._host.volumes.discard(tenant, name)
+        except VolumeHeld as error:
+            raise VolumeTrouble(
+                f"The volume is attached to lease {format_lease(error.lease)}: close that one first."
+            ) from error
+
+    def _mounts(self, lease: int) -> Sequence[VolumeMount]:
+        """What its workload names, as long as it is its author's."""
+        notes, workload = self._host.leases.folder(lease).load(), self._host.leases.workload(lease)
+        if workload is None or notes.tenant != notes.author:
+            return ()
+        return workload.volumes or ()
 
     async def standing(self, lease: int) -> Standing:
         engine, names = self._host.containers.engine, self._host.containers.names
@@ -215,6 +293,20 @@ class DockerRuntime:
         if container is None:
             raise NoContainer(_NOT_RUNNING)
         return container
+
+
+def volume_facts(host: Host, lease: int, tenant: str, mount: VolumeMount) -> VolumeFacts:
+    """How a volume stands. Blocks for as long as its file system takes to say how full it is."""
+    volume = volume_id(tenant, mount.name)
+    known, used = host.volumes.get(volume), None
+    attached = known is not None and known.holder == lease
+    if attached:
+        with contextlib.suppress(OSError, EngineDown):
+            usage = shutil.disk_usage(host.volumes.seen(volume))
+            used = usage.used
+    size = None if known is None else known.size
+    export = host.carrying.export_of(lease, mount.name)
+    return VolumeFacts(mount.name, mount.path, size, used, attached, export)
 
 
 def _require_running(container: ContainerFacts) -> ContainerFacts:

@@ -14,6 +14,7 @@ from leasehold.chain import LeaseState, format_lease
 from leasehold.files import replace_file
 from leasehold_agent.cards import Devices
 from leasehold_agent.chain import ChainGate, ChainSnapshot
+from leasehold_agent.reconciling._carrying import Carrying
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._host import LeaseReaders
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
@@ -32,6 +33,7 @@ class Ending:
     containers: Containers
     leases: LeaseBook
     volumes: Volumes
+    carrying: Carrying
     results: Publishing
     devices: Devices
     readers: LeaseReaders
@@ -61,8 +63,10 @@ class Ending:
         folder.save(notes)
         if container is not None and running:
             await self.containers.end(container, self.leases.grace(lease))
-        await self.volumes.detach(lease)  # what it ran on was all that held them
+        await self.carrying.close(lease)
+        await self.volumes.detach(lease)
         await self.devices.take_back(lease, given)
+        await self.devices.end_part(lease)
         folder.forget_secrets()
         await self.containers.remove_network(lease)
         self.leases.record(lease).ready = False
@@ -83,6 +87,7 @@ class Ending:
         log_step(lease, "clear")
         await self.containers.remove(lease)
         await self.containers.remove_network(lease)
+        await self.carrying.forget(lease)
         await self.volumes.detach(lease)
         folder.clear(folder.log)
         notes.cleared, notes.datasets, notes.volumes = True, (), ()
@@ -93,13 +98,16 @@ class Ending:
             oldest.remove()
 
     async def delete(self, lease: int) -> None:
-        """Retention is over and the chain agrees: everything of the lease goes, its folder last."""
+        """Retention is over and the chain agrees: everything of the lease goes, its folder last, which names what else
+        there is. Raises DatasetError, TimeoutError while its IPFS node cannot let go of what it keeps for it.
+        """
         if await self.chain.is_live(lease):
             return
         log_step(lease, "delete")
         await self.readers.close(lease)
         await self.containers.remove(lease)
         await self.containers.remove_network(lease)
+        await self.carrying.forget(lease)
         await self.volumes.detach(lease)
         folder = self.leases.folder(lease)
         await self.results.unpin(lease, folder.load().published_here)

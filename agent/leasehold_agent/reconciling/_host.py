@@ -13,6 +13,7 @@ from leasehold_agent._runtime import CommandStream
 from leasehold_agent.cards import Devices, LeaseShare
 from leasehold_agent.chain import ChainGate, ChainSnapshot, Desired
 from leasehold_agent.host import HostPolicy, LeasePolicy
+from leasehold_agent.reconciling._carrying import Carrying
 from leasehold_agent.reconciling._container_spec import policy_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._host_facts import HostFacts
@@ -110,6 +111,7 @@ class Host:
     containers: Containers
     supplies: Supplies
     volumes: Volumes
+    carrying: Carrying
     chain: ChainGate
     endpoint: Endpoint
     devices: Devices = field(default_factory=Devices)

@@ -35,7 +35,7 @@ from leasehold_agent.reconciling._plan import DiskRoom
 class HostFacts:
     """`disk_bytes` are those that are sold. `boot_id` changes when the host reboots. `hardware` is what its machines
     were described as; `ill` is what ails cards, by the SHA-256 of their UUIDs, and `readings` what they said last;
-    `xids` how often each had which.
+    `xids` how often each had which. `mps`: how far MPS keeps parts of cards apart, where they are sold by it.
     """
 
     settings: AgentSettings
@@ -47,6 +47,7 @@ class HostFacts:
     ill: Mapping[str, Ailment] = field(default_factory=dict)
     readings: Mapping[str, CardReading] = field(default_factory=dict)
     xids: Counter[tuple[str, int]] = field(default_factory=Counter)
+    mps: str = ""
 
     @property
     def boot(self) -> str:
@@ -91,6 +92,7 @@ class HostFacts:
             units=units_of(self._holdings(chain), cpu_units),
             memory=max(0, self.inventory.memory_bytes - self.settings.memory_reserve),
             disk=self.disk_bytes,
+            mps=self.mps,
         )
 
     def free_cards(self, chain: ChainSnapshot) -> set[str]:

@@ -13,7 +13,7 @@ from leasehold.chain import MachineStatus
 from leasehold_agent.chain import ChainSnapshot, Withholdings
 
 WELL_SECONDS = 600
-"""For so long a card has to be well before it is for sale again."""
+"""For so long a card has to be well before it is for sale again, unless the host's owner says otherwise."""
 LONGEST_SECONDS = 6 * 3_600
 """However often it came and went."""
 FORGIVEN_SECONDS = 24 * 3_600
@@ -30,10 +30,13 @@ class _Rest:
 
 @dataclass
 class LostCells:
-    """`kept` is where each machine's reasons stand; whoever sends them sends ours too. `clock` is monotonic seconds."""
+    """`kept` is where each machine's reasons stand; whoever sends them sends ours too. `clock` is monotonic seconds.
+    rest: as `WELL_SECONDS`.
+    """
 
     kept: Withholdings
     clock: Callable[[], float]
+    rest: float = WELL_SECONDS
     _since: dict[tuple[int, int], float] = field(default_factory=dict)
     _rests: dict[tuple[int, int], _Rest] = field(default_factory=dict)
 
@@ -68,5 +71,5 @@ class LostCells:
         """For how long the cell has to be whole, by when it was ill before."""
         last, since = self._rests.get(place), self._since[place]
         if last is None or since - last.over > FORGIVEN_SECONDS:
-            return WELL_SECONDS
-        return min(2 * last.seconds, LONGEST_SECONDS)
+            return self.rest
+        return min(2 * last.seconds, max(self.rest, LONGEST_SECONDS))

@@ -18,7 +18,7 @@ from leasehold_agent.store import Notes
 @dataclass(frozen=True)
 class _Sight:
     """All that is known of a lease at one moment. done: its command has ended by itself, for good. pause: seconds until
-    it is started again.
+    it is started again. rests: its tenant wants it to stand still.
     """
 
     desired: Desired | None
@@ -27,6 +27,7 @@ class _Sight:
     record: Record
     done: bool
     pause: float
+    rests: bool
 
     @property
     def over(self) -> bool:
@@ -50,6 +51,10 @@ class _Sight:
     def billed(self) -> bool:
         active = self.desired is not None and self.desired.state is LeaseState.ACTIVE
         return active and self.notes.launched and not self.notes.stopped
+
+    @property
+    def resting(self) -> bool:
+        return self.rests and self.desired is not None and self.desired.state is LeaseState.ACTIVE
 
     @property
     def finished(self) -> bool:
@@ -96,6 +101,8 @@ class _Sight:
         return None
 
 
+_RESTS = "Its tenant has stopped it. It is billed until its end, and started when he says so."
+_FETCHED = ("dataset-missing", "code-missing")
 _Row = tuple[Phase, Callable[[_Sight], bool], Callable[[_Sight], str | None]]
 _TABLE: tuple[_Row, ...] = (
     # phase      when                                             why it is not running, if it is not
@@ -104,12 +111,13 @@ _TABLE: tuple[_Row, ...] = (
     ("ended", lambda lease: lease.over, lambda lease: lease.left_behind),
     ("declined", lambda lease: lease.failed, lambda lease: lease.left_behind or lease.notes.failure),
     ("finished", lambda lease: lease.finished, lambda lease: lease.how_it_finished),
+    ("stopped", lambda lease: lease.resting, lambda _: _RESTS),
     ("running", lambda lease: lease.billed, lambda lease: lease.why_not_up),
     ("ready", lambda lease: lease.record.ready and lease.running, lambda lease: lease.record.trouble),
     ("starting", lambda lease: lease.made, lambda lease: lease.record.trouble),
     (
         "fetching",
-        lambda lease: lease.record.waiting in ("dataset-missing", "code-missing"),
+        lambda lease: lease.record.waiting in _FETCHED,
         lambda lease: lease.record.trouble,
     ),
     ("pulling", lambda _: True, lambda lease: lease.record.trouble),
@@ -124,9 +132,10 @@ def phase_of(
     *,
     done: bool = False,
     pause: float = 0.0,
+    rests: bool = False,
 ) -> tuple[Phase, str | None]:
     """How far a lease is, and why it is not running if it is not. done: its command has ended by itself, for good.
-    pause: seconds until it is started again.
+    pause: seconds until it is started again. rests: its tenant wants it to stand still.
     """
-    lease = _Sight(desired, notes, container, record, done, pause)
+    lease = _Sight(desired, notes, container, record, done, pause, rests)
     return next((phase, why(lease)) for phase, when, why in _TABLE if when(lease))

@@ -18,7 +18,7 @@ from leasehold_agent.chain import BEHIND, ChainSnapshot, Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import MaintenanceWindow
 from leasehold_agent.reconciling._renewed import renewed
-from leasehold_agent.store import EarlyEnd, Notes, notice_of
+from leasehold_agent.store import EarlyEnd, Notes, Word, notice_of
 
 WORKLOAD_LABEL = "leasehold.workload"
 _PUBLISH_SECONDS = 3_600
@@ -61,6 +61,18 @@ class Replace(Action):
 @dataclass(frozen=True)
 class HandOver(Action):
     """The lease has another tenant: note it. Its container goes on as it is."""
+
+
+@dataclass(frozen=True)
+class Rest(Action):
+    """Its tenant wants the container to stand still: it is stopped with grace, and not started again before he says so.
+    The lease goes on.
+    """
+
+
+@dataclass(frozen=True)
+class BeginAnew(Action):
+    """Its tenant wants the container stopped and started again, also where its command has ended for good."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +124,8 @@ class Actual:
     that has ended, and `resting` says that it is too early to start that again. `networked`: its network is here.
     `roomier`: an output did not fit, and may by now. `ordered`: its tenant has signed that it closes at the end of what
     it runs. `overdue`: its results had their time to be published. `ailing`: what there is to tell of its
-    cards has not been told. `attached`: it has volumes.
+    cards has not been told. `attached`: it has volumes. `word`: what its tenant
+    has said of its container.
     """
 
     notes: Notes
@@ -130,6 +143,7 @@ class Actual:
     overdue: bool = False
     ailing: bool = False
     attached: bool = False
+    word: Word = ""
 
 
 class DiskRoom(IntEnum):
@@ -256,8 +270,12 @@ def _while_live(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: R
         return Decline(lease, actual.notes.failure) if opened else None
     if opened and any(window.meets(chain.now, chain.now + desired.duration) for window in rules.windows):
         return Decline(lease, "maintenance")
+    if actual.word == "restart" and not opened:
+        return BeginAnew(lease)
     if finished(actual, rules.boot) and not (starts_again(actual) and not _may_begin(desired, actual)):
         return _when_finished(desired, actual, chain, rules)
+    if actual.word == "stop" and not opened:
+        return None if _rests(actual) else Rest(lease)
     if container is not None and container.running and not actual.notes.stopped:
         if not opened:
             return _while_billed(desired, actual, chain, rules) if actual.notes.launched else BringUp(lease)
@@ -267,6 +285,12 @@ def _while_live(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: R
     if opened and chain.now >= desired.window_ends - margin:
         return Decline(lease, actual.waiting)
     return None if actual.resting else BringUp(lease)
+
+
+def _rests(actual: Actual) -> bool:
+    """Whether its container stands still, and is known to do so by the agent's own hand."""
+    container = actual.container
+    return container is None or (actual.notes.stopped and not (container.running or container.paused))
 
 
 def _may_begin(desired: Desired, actual: Actual) -> bool:

@@ -30,6 +30,7 @@ from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._plan import (
     Action,
     Actual,
+    BeginAnew,
     BringUp,
     Clear,
     CloseForTenant,
@@ -40,6 +41,7 @@ from leasehold_agent.reconciling._plan import (
     HandOver,
     Publish,
     Replace,
+    Rest,
     Rules,
     SendStart,
     Stop,
@@ -50,7 +52,15 @@ from leasehold_agent.reconciling._plan import (
 )
 from leasehold_agent.reconciling._results import Publishing
 from leasehold_agent.reconciling._start_or_decline import Starting
-from leasehold_agent.store import Hand, count_end, read_notice, read_warning, told_of_cards, words_on
+from leasehold_agent.store import (
+    Hand,
+    count_end,
+    read_notice,
+    read_warning,
+    read_word,
+    told_of_cards,
+    words_on,
+)
 
 _log = structlog.get_logger("leasehold_agent")
 _LOOKS = 3
@@ -99,9 +109,18 @@ class Reconciler:
         self._results = Publishing(chain, containers, leases, supplies, host.facts)
         self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
         self._closing = Closing(chain, leases, host.facts.settings.close_cost)
-        self._changes = Changes(chain, containers, leases, host.volumes, self._results)
+        self._changes = Changes(
+            chain, containers, leases, host.volumes, host.carrying, self._results, host.devices
+        )
         self._ending = Ending(
-            chain, containers, leases, host.volumes, self._results, host.devices, host.readers
+            chain,
+            containers,
+            leases,
+            host.volumes,
+            host.carrying,
+            self._results,
+            host.devices,
+            host.readers,
         )
 
     def wake(self) -> None:
@@ -206,6 +225,8 @@ class Reconciler:
             named = self.host.containers.names.lease_of(container.labels)
             if named is not None and (named[1] in self.host.snapshot.machines or named[0] in folders):
                 here[named[0]] = container
+                if container.exited:
+                    self.host.containers.engine.streams.ended(container.id)
         self.containers = here
         self.networks = set(await self.host.containers.engine.networks(self.host.containers.names.filter))
 
@@ -271,6 +292,7 @@ class Reconciler:
                 overdue=self.host.clock() - record.ended_at >= _PUBLISHING_SECONDS,
                 ailing=self._ailing(lease),
                 attached=lease in held,
+                word=read_word(self.host.leases.folder(lease).word, notes.workload),
             )
         for lease in self.host.snapshot.leases.keys() - here.keys():
             if lease in self.host.leases.records:
@@ -428,6 +450,10 @@ class Reconciler:
                 await self._closing.close(desired)
             case Replace():
                 await self._changes.replace(desired, host.share(desired))
+            case Rest():
+                await self._changes.rest(desired)
+            case BeginAnew():
+                await self._changes.begin_anew(desired)
             case HandOver():
                 await self._changes.hand_over(desired)
             case FitContainer():
@@ -479,6 +505,7 @@ class Reconciler:
         await self._duties.drop()
         await self.host.readers.aclose()
         await self.host.idle.aclose()
+        await self.host.carrying.aclose()
 
 
 def _name(action: Action) -> str:

@@ -73,7 +73,10 @@ class Publishing:
             log_step(desired.lease, "publish")
             forgotten = notes.remember(notes.result)
             self.leases.folder(desired.lease).save(notes)
-            await self.unpin(desired.lease, forgotten)
+            try:
+                await self.unpin(desired.lease, forgotten)
+            except (DatasetError, TimeoutError) as error:  # no reason not to publish the next
+                _log.warning("unpin", lease=format_lease(desired.lease), cids=forgotten, problem=str(error))
             notes.published_at = await self.chain.publish(desired.lease, cid_to_bytes(notes.result))
 
     async def _collect(self, desired: Desired, workload: Workload, notes: Notes, limit: int) -> list[str]:
@@ -96,10 +99,10 @@ class Publishing:
                 return [error.strerror or "This host's disk is full."]
 
     async def unpin(self, lease: int, results: Collection[str]) -> None:
-        """Let the host's IPFS node drop what nothing here needs: it would keep the results of every lease for ever."""
+        """Let the host's IPFS node drop what nothing here needs: it would keep the results of every lease for ever.
+
+        Raises DatasetError, TimeoutError.
+        """
         others = (folder.load() for number, folder in self.leases.folders().items() if number != lease)
         for cid in set(results).difference(*(notes.published_here for notes in others)):
-            try:
-                await self.supplies.ipfs.unpin(cid)
-            except (DatasetError, TimeoutError) as error:
-                _log.warning("unpin", lease=format_lease(lease), cid=cid, problem=str(error))
+            await self.supplies.ipfs.unpin(cid)

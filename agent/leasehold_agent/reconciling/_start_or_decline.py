@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from leasehold.chain import format_lease
+from leasehold.chain import cid_of_digest, format_lease
 from leasehold.datasets import Ipfs
 from leasehold.errors import DatasetError
 from leasehold_agent.chain import ChainGate, Desired
@@ -41,8 +41,13 @@ class Starting:
             self.leases.note_end(desired.lease)
         log_step(desired.lease, "start-on-chain")
         document = self.endpoint(desired, container.ports)
-        await self.chain.start(desired.lease, hashlib.sha256(document).digest())
+        digest = hashlib.sha256(document).digest()
+        await self.chain.start(desired.lease, digest)
         _log.info("started", lease=format_lease(desired.lease))
+        folder = self.leases.folder(desired.lease)
+        notes = folder.load()
+        notes.keep(cid_of_digest(digest))
+        folder.save(notes)
         with contextlib.suppress(DatasetError, TimeoutError):  # whoever wants it can also ask the agent
             async with asyncio.timeout(_PIN_SECONDS):
                 await self.ipfs.put_block(document)

@@ -6,6 +6,7 @@ Each file stands on none but those before it:
     _lease_dir      a lease's folder, and what must be remembered of it
     _reading        for how long its files have been read since it was over
     _closing_order  its tenant's order to close it when its job is done
+    _tenants_word   whether its container is to stand still, or to begin anew
     _notice         what its container hears of an early end
     _card_notice    and of its ill cards
     _etc            the files by which its container knows its name and resolvers
@@ -45,6 +46,7 @@ from leasehold_agent.store._notice import (
 )
 from leasehold_agent.store._outputs import PackOutputs, collect, packer
 from leasehold_agent.store._reading import ReadingTime
+from leasehold_agent.store._tenants_word import Word, read_word, write_word
 from leasehold_agent.store._uploads import UploadedWorkloads
 from leasehold_agent.store._volumes import Volume, Volumes, volume_id
 
@@ -67,6 +69,7 @@ __all__ = [
     "UploadedWorkloads",
     "Volume",
     "Volumes",
+    "Word",
     "collect",
     "count_end",
     "keep_order",
@@ -79,6 +82,7 @@ __all__ = [
     "read_notice",
     "read_order",
     "read_warning",
+    "read_word",
     "readable_folder",
     "told_of_cards",
     "volume_id",
@@ -87,4 +91,5 @@ __all__ = [
     "write_etc",
     "write_notice",
     "write_warning",
+    "write_word",
 ]

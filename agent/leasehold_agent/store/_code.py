@@ -73,15 +73,13 @@ class CodeStore:
             CodeRefused: a piece is none of those that are wanted. CodeInvalid. UploadsFull: there is no room.
         """
         with self._held(account) as folder:
-            places, new = self._index(folder), dict[bytes, memoryview]()
-            for digest, piece in unpacked(pack):
-                if wanted.get(digest) != len(piece):
-                    raise CodeRefused("A piece is none of the folder's: hand over what it is made of.")
-                if digest not in places:
-                    new[digest] = piece
+            came, places = unpacked(pack), self._index(folder)
+            if any(wanted.get(digest) != size for digest, _, size in came.pieces):
+                raise CodeRefused("A piece is none of the folder's, which must not change while it is sent.")
+            new = {digest: (at, size) for digest, at, size in came.pieces if digest not in places}
             if new:
-                self._make_room(folder, sum(map(len, new.values())))
-                self._write(folder, new)
+                self._make_room(folder, len(came.data))
+                self._write(folder, came.data, new)
             return len(new)
 
     @contextlib.contextmanager
@@ -162,17 +160,14 @@ class CodeStore:
         self._places[folder.name] = places
         return places
 
-    def _write(self, folder: Path, pieces: Mapping[bytes, memoryview]) -> None:
+    def _write(self, folder: Path, data: bytes, pieces: Mapping[bytes, tuple[int, int]]) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        name, offset, rows = f"{time.time_ns():020}.pack", 0, list[bytes]()
-        places = self._places[folder.name]
-        replace_file(folder / name, b"".join(pieces.values()))
-        for digest, piece in pieces.items():
-            rows.append(_PLACE.pack(digest, offset, len(piece)))
-            offset += len(piece)
-        replace_file((folder / name).with_suffix(".index"), b"".join(rows))
+        name = f"{time.time_ns():020}.pack"
+        rows = b"".join(_PLACE.pack(digest, at, size) for digest, (at, size) in pieces.items())
+        replace_file(folder / name, data)
+        replace_file((folder / name).with_suffix(".index"), rows)
         self._use(folder / name)
-        places |= {digest: (name, at, size) for digest, at, size in map(_PLACE.unpack, rows)}
+        self._index(folder).update({digest: (name, *place) for digest, place in pieces.items()})
 
     def _make_room(self, folder: Path, size: int) -> None:
         """Raises UploadsFull."""

@@ -38,6 +38,7 @@ class Notes:
     container has, the UUID of the card. crashes, crashed_at: how often in a row it has ended by itself within seconds,
     and when last, by the engine's clock. order_refusals: how often the chain refused its closing order. coded: its data
     holds the code that its workload names. volumes: ids of those that it has had, which are kept as long as it is.
+    pinned: what else the host's IPFS node keeps for it, its endpoint document among that.
     """
 
     tenant: str = ""
@@ -73,6 +74,7 @@ class Notes:
     order_refusals: int = 0
     coded: bool = False
     volumes: tuple[str, ...] = ()
+    pinned: tuple[str, ...] = ()
 
     @property
     def rests(self) -> bool:
@@ -82,7 +84,11 @@ class Notes:
     @property
     def published_here(self) -> set[str]:
         """What the host's IPFS node keeps for the lease."""
-        return {cid for cid in (*self.results, self.result) if cid is not None}
+        return {cid for cid in (*self.results, *self.pinned, self.result) if cid is not None}
+
+    def keep(self, cid: str) -> None:
+        """The host's IPFS node is about to keep this, or does."""
+        self.pinned = (*(other for other in self.pinned if other != cid), cid)[-_MOST_RESULTS:]
 
     def remember(self, result: str) -> tuple[str, ...]:
         """It is about to be published from here; returns what is remembered no longer."""
@@ -111,6 +117,16 @@ class LeaseDir:
     def code(self) -> Path:
         """The list of the folder of code that it is given."""
         return self.path / "code"
+
+    @property
+    def word(self) -> Path:
+        """What its tenant has said of its container (`_tenants_word`)."""
+        return self.path / "word.json"
+
+    @property
+    def exports(self) -> Path:
+        """The CIDs of the exports of its volumes, by their names."""
+        return self.path / "exports.json"
 
     @property
     def outputs(self) -> Path:

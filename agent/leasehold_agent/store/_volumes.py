@@ -26,12 +26,15 @@ _NOTE = "volume.json"
 
 @dataclass(frozen=True)
 class Volume:
-    """tenant: whose it is. size: bytes of the host's disk. holder: the lease that it is attached to."""
+    """tenant: whose it is. size: bytes of the host's disk. holder: the lease that it is attached to. filling: the
+    export of which it is being filled: until that is done it is none, and is made anew.
+    """
 
     tenant: str
     name: str
     size: int
     holder: int | None = None
+    filling: str = ""
 
 
 def volume_id(tenant: str, name: str) -> str:
@@ -75,13 +78,22 @@ class Volumes:
         return self._disk(volume).data
 
     async def attach(self, lease: int, tenant: str, mount: VolumeMount, size: int) -> Path:
-        """The volume's folder, opened for a lease; made where there is none, or made larger.
+        """The volume's folder, opened for a lease; made where there is none, or made larger. One that is made of an
+        export is noted as being filled, until `filled`.
 
         Raises VolumeHeld, WrongVolumeKey, VolumeTrouble, EngineDown, OSError.
         """
         assert mount.key is not None  # what has none is declined before
-        key, volume = bytes.fromhex(mount.key), Volume(tenant, mount.name, size, lease)
+        key, volume = bytes.fromhex(mount.key), Volume(tenant, mount.name, size, lease, mount.source or "")
         return await self._do(lambda: self._attach(volume, key))
+
+    async def filled(self, volume: str) -> None:
+        """All of its export has come. Raises OSError."""
+        await self._do(lambda: self._filled(volume))
+
+    async def discard(self, tenant: str, name: str) -> None:
+        """Remove a volume that no lease has attached, if there is one. Raises VolumeHeld and as `detach`."""
+        await self._do(lambda: self._discard(volume_id(tenant, name)))
 
     async def detach(self, lease: int) -> None:
         """Close all that the lease has attached. Raises VolumeTrouble, EngineDown, OSError."""
@@ -96,6 +108,11 @@ class Volumes:
         known, disk = self.get(volume), self._disk(volume)
         if known is not None and known.holder not in (None, wanted.holder):
             raise VolumeHeld(known.holder or 0)
+        if known is not None and known.filling:
+            disk.close()
+            disk.file.unlink(missing_ok=True)
+        if disk.made:
+            wanted = replace(wanted, filling="")
         size = known.size if known is not None and disk.made else wanted.size
         disk.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._note(volume, replace(wanted, size=size))
@@ -119,21 +136,38 @@ class Volumes:
         if (known := self.get(volume)) is not None:
             self._note(volume, replace(known, holder=None))
 
+    def _filled(self, volume: str) -> None:
+        if (known := self.get(volume)) is not None:
+            self._note(volume, replace(known, filling=""))
+
+    def _discard(self, volume: str) -> None:
+        known = self.get(volume)
+        if known is not None and known.holder is not None:
+            raise VolumeHeld(known.holder)
+        if known is not None:
+            self._remove(volume)
+
     def _sweep(self, wanted: Collection[str]) -> None:
         for folder in list(self.root.iterdir()) if self.root.is_dir() else ():
             if folder.name not in wanted:
-                disk = self._disk(folder.name)
-                disk.close()
-                disk.file.unlink(
-                    missing_ok=True
-                )  # first: what a crash leaves is no volume that somebody finds again
-                remove_tree(folder)
+                self._remove(folder.name)
+
+    def _remove(self, volume: str) -> None:
+        disk = self._disk(volume)
+        disk.close()
+        # First: what a crash leaves is no volume that somebody finds again.
+        disk.file.unlink(missing_ok=True)
+        remove_tree(disk.folder)
 
     def _note(self, volume: str, known: Volume) -> None:
         replace_file(self.root / volume / _NOTE, json.dumps(asdict(known), sort_keys=True).encode())
 
     def _disk(self, volume: str) -> SealedDisk:
         return SealedDisk(self.root / volume, self.space)
+
+    def seen(self, volume: str) -> Path:
+        """The folder that a container is given, as the agent reaches it. Blocks; raises EngineDown."""
+        return self.space.seen(self.data(volume))
 
     async def _do(self, work: Callable[[], T]) -> T:
         async def done() -> T:

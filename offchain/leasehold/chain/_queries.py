@@ -72,6 +72,20 @@ class Queries:
         rows = await self._newest(table, "machine", [table.c.machine == machine])
         return machine_record(rows[0]) if rows else None
 
+    async def terms_history(self, machine: int) -> list[tuple[int, MachineRecord]]:
+        """The machine as each of its revisions began, oldest first, with the block in which it did."""
+        table = tables.machines
+        query = (
+            sa.select(table)
+            .where(table.c.pool == self._pool, table.c.machine == machine, table.c.revision > 0)
+            .order_by(table.c.place)
+        )
+        history: list[tuple[int, MachineRecord]] = []
+        for row in await self._rows(query):
+            if not history or row["revision"] != history[-1][1].machine.revision:
+                history.append((row["place"] >> LOG_INDEX_BITS, machine_record(row)))
+        return history
+
     async def hardware_of(self, machine: int, revision: int) -> bytes | None:
         """The digest of what a revision of the machine was declared to be."""
         table = tables.machines

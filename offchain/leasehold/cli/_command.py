@@ -41,7 +41,7 @@ from leasehold.cli._output import Output
 from leasehold.cli._run import run
 from leasehold.cli._settings import Settings, load_settings
 from leasehold.errors import KeyMissing, SettingsError, WalletError
-from leasehold.home import Home
+from leasehold.home import Home, Kind
 
 if TYPE_CHECKING:
     from leasehold.chain import KeyInfo
@@ -108,6 +108,18 @@ class Invocation:
     def home(self) -> Home:
         """The folder with this person's things."""
         return Home(self.settings.home)
+
+    def named(self, kind: str, text: str) -> str:
+        """The thing of a kind that a text means: what is called so at home, else what the text says itself.
+
+        Raises:
+            SettingsError: no pool is named, or the home's names are damaged.
+        """
+        if not self.home.path.joinpath("names").is_dir():
+            return text
+        deployment = self.deployment if Kind(kind).of_a_pool else None
+        things = self.home.names(deployment).called(Kind(kind), text)
+        return things[0] if things else text
 
     def chosen(self) -> KeyInfo:
         """The wallet that is meant: the one named, else the setting's, else the only one.
@@ -212,7 +224,10 @@ def shared(
         readers = {option.name: reader for option in spread if (reader := _reader(option)) is not None}
 
         async def begun(call: Invocation, typed: dict[str, Any]) -> int | None:
-            read = {word: readers[word](value) if word in readers else value for word, value in typed.items()}
+            read = {
+                word: readers[word](call, value) if word in readers else value
+                for word, value in typed.items()
+            }
             arguments: dict[str, Any] = {}
             for parameter in own:
                 parts = {option.name: read[option.name] for option in options_of[parameter.name]}
@@ -264,14 +279,18 @@ def _spread(parameter: inspect.Parameter) -> Iterator[inspect.Parameter]:
         yield known[field.name].replace(kind=inspect.Parameter.KEYWORD_ONLY)
 
 
-def _reader(option: inspect.Parameter) -> Callable[[Any], object] | None:
+def _reader(option: inspect.Parameter) -> Callable[[Invocation, Any], object] | None:
     """What makes of what Typer gives what the command takes; `None` where that is the same."""
     read = next((part for part in get_args(option.annotation) if isinstance(part, Read)), None)
     if read is None:
         return None
+
+    def parsed(call: Invocation, text: str) -> object:
+        return read.parse(text if read.named is None else call.named(read.named, text))
+
     if _is_tuple(option):
-        return lambda texts: tuple(map(read.parse, texts or ()))
-    return lambda text: None if text is None else read.parse(text)
+        return lambda call, texts: tuple(parsed(call, text) for text in texts or ())
+    return lambda call, text: None if text is None else parsed(call, text)
 
 
 def _as_typed(option: inspect.Parameter) -> inspect.Parameter:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -35,10 +36,46 @@ def known_wallets(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def known_leases(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Leases that the index has, the newest first."""
-    from leasehold import format_lease
+    """Leases that the index has, by name and by number, the newest first."""
+    return _leases(ctx, incomplete, live=None)
 
-    return [text for text in map(format_lease, _newest(ctx, "lease")) if text.startswith(incomplete)]
+
+def running_leases(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Those that hold cells: what is over can be closed no more."""
+    return _leases(ctx, incomplete, live=True)
+
+
+def ended_leases(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Those that are over."""
+    return _leases(ctx, incomplete, live=False)
+
+
+def known_labels(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Labels that some lease has."""
+    kept = [tag.get("labels", {}) for tag in _tags(ctx).values()]
+    texts = {f"{word}={value}" for labels in kept for word, value in labels.items()}
+    return sorted(text for text in texts if text.startswith(incomplete))
+
+
+def _leases(ctx: typer.Context, incomplete: str, *, live: bool | None) -> list[str]:
+    from leasehold import LeaseState, format_lease
+
+    states = [int(state) for state in LeaseState if live is None or state.live is live]
+    numbers = _newest(ctx, "lease", f"WHERE state IN ({', '.join(map(str, states))})")
+    tags = _tags(ctx)
+    names = {
+        str(tags[str(number)]["name"]): None for number in numbers if tags.get(str(number), {}).get("name")
+    }
+    return [text for text in (*names, *map(format_lease, numbers)) if text.startswith(incomplete)]
+
+
+def _tags(ctx: typer.Context) -> dict[str, dict[str, Any]]:
+    """What leases are called, by their numbers on chain, in whichever pool."""
+    tags: dict[str, dict[str, Any]] = {}
+    for path in (_home(ctx) / "names").glob("*.json"):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            tags |= json.loads(path.read_text()).get("lease", {})
+    return tags
 
 
 def known_params(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -48,8 +85,10 @@ def known_params(ctx: typer.Context, incomplete: str) -> list[str]:
     return [f"{field.name}=" for field in fields(Params) if field.name.startswith(incomplete)]
 
 
-def _newest(ctx: typer.Context, kind: str) -> list[int]:
-    """Numbers of a kind in the index as the last command left it, the newest first. kind: one of the above."""
+def _newest(ctx: typer.Context, kind: str, where: str = "") -> list[int]:
+    """Numbers of a kind in the index as the last command left it, the newest first. kind: one of the above. where: what
+    holds of their newest rows.
+    """
     import sqlite3
 
     from leasehold import Home
@@ -57,7 +96,8 @@ def _newest(ctx: typer.Context, kind: str) -> list[int]:
     path = Home(_home(ctx)).index
     if not path.exists():
         return []
-    query = f"SELECT {kind} FROM chain_{kind}s GROUP BY {kind} ORDER BY {kind} DESC LIMIT 100"
+    newest = f"SELECT *, max(place) FROM chain_{kind}s GROUP BY {kind}"
+    query = f"SELECT {kind} FROM ({newest}) {where} ORDER BY {kind} DESC LIMIT 100"
     try:
         with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as index:
             return [int(row[0]) for row in index.execute(query)]

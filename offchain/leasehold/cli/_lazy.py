@@ -38,8 +38,9 @@ def _of(folder: str, modules: str) -> tuple[str, ...]:
 GROUPS = {
     "": GroupHelp(
         "Rent GPU time from whoever has some, or offer your own. The chain keeps the accounts.",
-        ("machines", "rent", "leases", "tenancy", "moving", "transfer", "auto_extend", "quotes", "access", "results",
-         "statements", "challenge", "faults", "compensate"),
+        ("machines", "machine", "rent", "leases", "top", "cost", "naming", "tenancy", "power", "moving", "transfer",
+         "auto_extend", "quotes", "access", "ssh_config", "copying", "results", "statements", "challenge", "faults",
+         "compensate"),
     ),
     "wallet": GroupHelp("Make keys; see, approve, deposit and withdraw money.", ("wallet",)),
     "provider": GroupHelp(
@@ -63,6 +64,7 @@ GROUPS = {
     ),
     "templates": GroupHelp("Workloads to start from, for `leasehold rent --template`.", ("templates",), "list"),
     "registry": GroupHelp("Logins that machines show to registries, to fetch your private images.", ("registry",)),
+    "volume": GroupHelp("See, export and remove what you keep on machines.", ("volume",)),
     "dataset": GroupHelp("Add, keep, list and fetch data on IPFS.", ("dataset",)),
     "group": GroupHelp(
         "Rent as a group: so many of its signers must agree. Proposals and signatures travel as files.",

@@ -13,7 +13,16 @@ from typing import Annotated, Any
 import typer
 
 import leasehold
-from leasehold.cli._completion import known_faults, known_groups, known_leases, known_machines, known_wallets
+from leasehold.cli._completion import (
+    ended_leases,
+    known_faults,
+    known_groups,
+    known_labels,
+    known_leases,
+    known_machines,
+    known_wallets,
+    running_leases,
+)
 
 
 @dataclass(frozen=True)
@@ -43,9 +52,12 @@ def argument(metavar: str, text: str | None = None, **more: Any) -> Any:
 class Read:
     """How the text that is typed is read: `Annotated[int, option("--for DURATION"), Read(parse_duration)]`. A command
     has what `parse` makes of it, or of each of several in a tuple; what was not typed stays `None`.
+
+    named: of which kind the home may have a name in its place (`leasehold.home.Kind`).
     """
 
     parse: Callable[[str], object]
+    named: str | None = None
 
 
 def unless(word: str) -> Read:
@@ -57,6 +69,21 @@ SECONDS = Read(lambda text: leasehold.parse_duration(text))
 SHARE = Read(lambda text: leasehold.parse_share(text))
 LEASE = Read(lambda text: leasehold.parse_lease(text))
 DAY = Read(lambda text: leasehold.parse_day(text))
+ACCOUNT = Read(str, named="address")
+DATASET = Read(str, named="dataset")
+
+
+def _machine(text: str) -> int:
+    from leasehold.market import InvalidInput
+
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:20]) < 2**64):
+        raise InvalidInput(
+            f"`{text}` is no machine: write its number as `leasehold machines` shows it, or a name that you gave it."
+        )
+    return int(text)
+
+
+MACHINE = Read(_machine, named="machine")
 
 # ------------------------------------------------------------------------------------------- that `shared` gives out
 
@@ -95,11 +122,37 @@ ForAccount = Annotated[
 
 # ------------------------------------------------------------------------------------------------- of several commands
 
+_A_LEASE = "As `leasehold leases` shows it: 12, 12.1, or its name."
+_LEASES = "Leases by number or name; `gang:12` is 12 and what was opened with it."
 LeaseId = Annotated[
     int, argument("LEASE", "As `leasehold leases` shows it: 12, or 12.1.", autocompletion=known_leases), LEASE
 ]
+AnyLease = Annotated[str, argument("LEASE", _A_LEASE, autocompletion=known_leases)]
+RunningLease = Annotated[str, argument("LEASE", _A_LEASE, autocompletion=running_leases)]
+AnyLeases = Annotated[list[str] | None, argument("[LEASE]...", _LEASES, autocompletion=known_leases)]
+RunningLeases = Annotated[list[str] | None, argument("[LEASE]...", _LEASES, autocompletion=running_leases)]
+EndedLeases = Annotated[list[str] | None, argument("[LEASE]...", _LEASES, autocompletion=ended_leases)]
+
+
+@dataclass(frozen=True)
+class Several:
+    """How several leases are chosen at once, where none is named."""
+
+    label: Annotated[
+        list[str] | None,
+        option(
+            "--label WORD=VALUE",
+            "Your leases with this label; several: with all of them.",
+            autocompletion=known_labels,
+        ),
+    ] = None
+    everything: Annotated[bool, option("--all", "All of your leases with which this can be done.")] = False
+
+
 MachineId = Annotated[
-    int, argument("MACHINE", "As `leasehold machines` shows it.", min=1, autocompletion=known_machines)
+    int,
+    argument("MACHINE", "As `leasehold machines` shows it, or its name.", autocompletion=known_machines),
+    MACHINE,
 ]
 FaultId = Annotated[
     int, argument("FAULT", "As `leasehold faults` shows it.", min=1, autocompletion=known_faults)

@@ -13,6 +13,7 @@ from leasehold.cli._from_template import from_template
 from leasehold.cli._given import parse_variable, read_secret, read_variables
 from leasehold.cli._options import argument, option
 from leasehold.client import PinnedWorkload
+from leasehold.copying import CodeFolder
 from leasehold.market import InvalidInput
 from leasehold.workload import Workload, load_workload
 
@@ -39,6 +40,10 @@ Datasets = Annotated[list[str] | None, option("--dataset -d CID:PATH", "Mount a 
 VolumeTexts = Annotated[
     list[str] | None,
     option("--volume -v NAME:PATH[:SIZE]", "What stays from one lease to the next, encrypted."),
+]
+VolumeSources = Annotated[
+    list[str] | None,
+    option("--volume-from NAME=CID", "What a volume holds that is made anew: an export of it."),
 ]
 Outputs = Annotated[list[str] | None, option("--output -o PATH", "A result: encrypted to you, on IPFS.")]
 Public = Annotated[bool, option("--public", "Results that all may read.")]
@@ -73,6 +78,10 @@ Ready = Annotated[
 ]
 Grace = Annotated[str | None, option("--grace DURATION", "From SIGTERM to SIGKILL, such as 2m.")]
 
+CodePlace = Annotated[
+    str | None, option("--code DIR[:PATH]", "A folder that goes in, to /work; not what .gitignore names.")
+]
+
 _KEYS = ("id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub")
 
 
@@ -91,6 +100,7 @@ class WorkloadFlags:
     ports: Ports = None
     datasets: Datasets = None
     volumes: VolumeTexts = None
+    volume_sources: VolumeSources = None
     outputs: Outputs = None
     public: Public = False
     ssh_keys: SshKey = None
@@ -108,11 +118,22 @@ class WorkloadFlags:
     restart: RestartWhen = None
     ready: Ready = None
     grace: Grace = None
+    code: CodePlace = None
 
     @property
     def names_a_workload(self) -> bool:
         """Whether it is said what should run."""
         return any(named is not None for named in (self.file, self.template, self.image))
+
+
+def code_folder(flags: WorkloadFlags) -> CodeFolder | None:
+    """The folder that goes in, of `DIR` or `DIR:/PATH`."""
+    if flags.code is None:
+        return None
+    folder, colon, at = flags.code.rpartition(":")
+    if not colon or not at.startswith("/"):
+        return CodeFolder(Path(flags.code))
+    return CodeFolder(Path(folder), at)
 
 
 def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str] | None) -> Workload:
@@ -155,7 +176,7 @@ def build_workload(call: Invocation, flags: WorkloadFlags, command: Sequence[str
         "grace": flags.grace,
         "ports": [_port(text) for text in flags.ports or ()] or None,
         "datasets": [_dataset(text, keys) for text in flags.datasets or ()] or None,
-        "volumes": [_volume(text) for text in flags.volumes or ()] or None,
+        "volumes": _volumes(flags.volumes or (), flags.volume_sources or ()) or None,
         "outputs": [{"path": path, "public": flags.public} for path in flags.outputs or ()] or None,
         "ssh_keys": _ssh_keys(flags.ssh_keys or (), Path.home() / ".ssh")
         if flags.ssh_keys or "ssh_keys" not in data
@@ -214,6 +235,18 @@ def _dataset(text: str, keys: dict[str, str]) -> dict[str, object]:
         raise InvalidInput(f"'{text}' has no place: write --dataset CID:/data/name.")
     mount: dict[str, object] = {"cid": cid, "path": path}
     return {**mount, "key": keys[cid]} if cid in keys else mount
+
+
+def _volumes(mounts: Sequence[str], sources: Sequence[str]) -> list[dict[str, object]]:
+    volumes = {str(volume["name"]): volume for volume in map(_volume, mounts)}
+    for text in sources:
+        name, _, cid = text.partition("=")
+        if name not in volumes or not cid:
+            raise InvalidInput(
+                f"'{text}' fills no volume: write --volume-from NAME=CID beside --volume NAME:/data."
+            )
+        volumes[name] = {**volumes[name], "source": cid}
+    return list(volumes.values()) if sources else [_volume(text) for text in mounts]
 
 
 def _volume(text: str) -> dict[str, object]:

@@ -14,13 +14,15 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Final
 
 from leasehold.cli._carrying_out import open_session
+from leasehold.cli._choosing import meant
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
 from leasehold.cli._finishing import say_finish
 from leasehold.cli._given import parse_variable
-from leasehold.cli._options import LeaseId, argument, option
+from leasehold.cli._options import AnyLeases, RunningLease, Several, argument, option
 from leasehold.cli._output import plain
+from leasehold.cli._several_logs import print_logs
 from leasehold.cli._terminal import attach
-from leasehold.client import SshDoor, finish_of, mint_key, ssh_door
+from leasehold.client import SshDoor, Which, choose_lease, finish_of, is_named, mint_key, ssh_door
 from leasehold.errors import AgentError, LeaseholdError
 from leasehold.market import AgentClient, format_size
 from leasehold.market.wire import LeaseReading
@@ -35,19 +37,29 @@ Env = Annotated[list[str] | None, option("--env -e NAME=VALUE")]
 @shared(WALLET | PASSWORD_FILE | OF_GROUP)
 async def logs(
     call: Invocation,
-    lease: LeaseId,
+    leases: AnyLeases = None,
+    *,
+    several: Several,
     follow: Annotated[bool, option("--follow -f", "Go on until the workload ends.")] = False,
     tail: Annotated[int | None, option("--tail -n N", "Only the last lines.", min=0)] = None,
 ) -> int:
-    """Print what the workload has written, on its standard output and error.
+    """Print what workloads have written, on their standard output and error.
 
-    With `--follow` it leaves with the exit code of a command that has ended by itself, and says so.
+    Of several leases each line begins with its own. With `--follow` it leaves with the exit code of a command that has
+    ended by itself, and says so; of several, with the first that is not 0.
     """
     async with open_session(call) as client:
         await client.index()
-        async with client.agent_of(lease) as agent:
-            await print_log(agent.logs(lease, tail=tail, follow=follow))
-        return say_finish(call, await finish_of(client, lease, patience=SETTLING)) if follow else 0
+        chosen = await meant(client, leases, several, Which.ANY if leases else Which.LIVE)
+        if len(chosen) > 1:
+            await print_logs(client, chosen, tail=tail, follow=follow)
+        else:
+            async with client.agent_of(chosen[0]) as agent:
+                await print_log(agent.logs(chosen[0], tail=tail, follow=follow))
+        if not follow:
+            return 0
+        codes = [say_finish(call, await finish_of(client, lease, patience=SETTLING)) for lease in chosen]
+        return next((code for code in codes if code), 0)
 
 
 async def print_log(log: AsyncGenerator[bytes, None]) -> None:
@@ -62,7 +74,7 @@ async def print_log(log: AsyncGenerator[bytes, None]) -> None:
 @shared(WALLET | PASSWORD_FILE | OF_GROUP, "exec")
 async def execute(
     call: Invocation,
-    lease: LeaseId,
+    lease: RunningLease,
     command: Annotated[list[str], argument("COMMAND...", "What to run in the container.")],
     terminal: Annotated[
         bool | None, option("--tty/--no-tty", "A terminal of its own; by default if you sit at one.")
@@ -71,15 +83,15 @@ async def execute(
 ) -> int:
     """Run a command in the lease's container, and leave with its exit code."""
     variables = dict(map(parse_variable, env or ()))
-    async with _agent_of(call, lease) as agent:
-        return await attach(agent, lease, command, variables, terminal)
+    async with _agent_of(call, lease) as (agent, number):
+        return await attach(agent, number, command, variables, terminal)
 
 
 @shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
-async def metrics(call: Invocation, lease: LeaseId) -> None:
+async def metrics(call: Invocation, lease: RunningLease) -> None:
     """Show what a lease has used of its machine: the last readings, and with --json a day of them."""
-    async with _agent_of(call, lease) as agent:
-        answer = await agent.metrics(lease)
+    async with _agent_of(call, lease) as (agent, number):
+        answer = await agent.metrics(number)
     call.out.answer(answer.model_dump(mode="json"))
     readings = answer.readings
     rows = list(map(_row, [None, *readings], readings))[-_READINGS:]
@@ -116,17 +128,18 @@ def _known(value: float | None, unit: str = "") -> str:
 
 
 @asynccontextmanager
-async def _agent_of(call: Invocation, lease: int) -> AsyncIterator[AgentClient]:
+async def _agent_of(call: Invocation, word: str) -> AsyncIterator[tuple[AgentClient, int]]:
     async with open_session(call) as client:
         await client.index()
+        lease = await choose_lease(client, word)
         async with client.agent_of(lease) as agent:
-            yield agent
+            yield agent, lease
 
 
 @shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
 async def ssh(
     call: Invocation,
-    lease: LeaseId,
+    lease: RunningLease,
     arguments: Annotated[
         list[str] | None, argument("[COMMAND]...", "After `--`; without one, a shell.")
     ] = None,
@@ -140,8 +153,9 @@ async def ssh(
 
     Without --identity the machine lets in a throw-away key for which your wallet, or its session, signs.
     """
-    async with open_session(call, account=False) as client:
-        door = await ssh_door(client, lease, identity=identity, forward=forward or ())
+    async with open_session(call, account=is_named(lease)) as client:
+        number = await choose_lease(client, lease)
+        door = await ssh_door(client, number, identity=identity, forward=forward or ())
     if show or call.out.as_json:
         spelled = door.command(arguments or ())
         copying = door.copying()
@@ -154,7 +168,7 @@ async def ssh(
     with TemporaryDirectory(prefix="leasehold-ssh-") as folder:
         refused = None
         if identity is None:
-            door, refused = await _minted(call, door, lease, Path(folder))
+            door, refused = await _minted(call, door, number, Path(folder))
         code = await _run(door.command(arguments or ()))
     if code == SSH_FAILED and refused is not None:
         call.out.warn(f"No certificate was offered: {refused}")

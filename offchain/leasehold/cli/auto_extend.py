@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Annotated
 
 from leasehold import format_lease
-from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._carrying_out import carry_out, open_session
 from leasehold.cli._command import FOR_ACCOUNT, SENDS, Invocation, shared
 from leasehold.cli._hints import said
-from leasehold.cli._options import SECONDS, LeaseId, option
-from leasehold.client import Extended, KeepGoing, LeaseLook, Looked, LookFailed, Step
+from leasehold.cli._options import SECONDS, RunningLease, option
+from leasehold.client import Extended, KeepGoing, LeaseLook, Looked, LookFailed, Step, Which, choose_lease
 from leasehold.market import Json, format_duration, format_time, parse_duration
 
 
 @shared(SENDS | FOR_ACCOUNT)
 async def auto_extend(
     call: Invocation,
-    lease: LeaseId,
+    lease: RunningLease,
     by: Annotated[int, option("--by DURATION", "How much more at a time."), SECONDS],
     longest: Annotated[
         int, option("--at-most DURATION", "Of its life since the start, all extensions included."), SECONDS
@@ -29,8 +29,11 @@ async def auto_extend(
     Paid from the ledger (with an allowance, from the wallet, too). With `--for-account` as a delegate, whose cap the
     contract keeps. It asks once, before the first extension. Let one wallet do this for a lease: two may both extend.
     """
-    async with planned(call, KeepGoing(lease, by, longest, parse_duration(before), once)) as plan:
-        shown, money, agreed = format_lease(lease), plan.client.money, False
+    earlier = parse_duration(before)
+    async with open_session(call, signs=True) as client:
+        number = await choose_lease(client, lease, Which.LIVE)
+        plan = await client.plan(KeepGoing(number, by, longest, earlier, once))
+        shown, money, agreed = format_lease(number), client.money, False
 
         def tell(look: LeaseLook) -> str:
             call.out.say(look.next.why)

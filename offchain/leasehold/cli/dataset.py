@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
+import os
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from leasehold.cli._command import ANSWERS, Invocation, shared
-from leasehold.cli._options import argument, option
+from leasehold.cli._options import DATASET, argument, option
+from leasehold.copying import fetch_from, is_address
 from leasehold.datasets import Ipfs
-from leasehold.market import format_size
+from leasehold.market import InvalidInput, format_size
 
-Cid = Annotated[str, argument("CID")]
+Cid = Annotated[str, argument("CID", "Or the name that you gave it."), DATASET]
 Folder = Annotated[Path, argument("DIR")]
 Key = Annotated[str | None, option("--key IDENTITY", "What opens a sealed one; known for those made here.")]
 
@@ -18,18 +26,24 @@ Key = Annotated[str | None, option("--key IDENTITY", "What opens a sealed one; k
 @shared(ANSWERS)
 async def add(
     call: Invocation,
-    folder: Folder,
+    source: Annotated[
+        str, argument("SOURCE", "A folder, a file, or an address that fsspec reads: s3://, https://.")
+    ],
+    public: Annotated[bool, option("--public", "As it is: whoever learns its CID can read it.")] = False,
     encrypt: Annotated[
-        bool, option("--encrypt", "Sealed under a new key, which is kept with your wallets.")
+        bool, option("--encrypt", "Sealed, which is also what happens without it.", hidden=True)
     ] = False,
 ) -> None:
-    """Add a folder to your IPFS node and print its CID.
+    """Add data to your IPFS node and print its CID.
 
-    What is not encrypted can be read by anybody who learns its CID.
+    It is sealed under a new key, which is kept with your wallets and handed to what you rent. An address is read with
+    the account that its own library finds; what broke off is gone on with.
     """
-    async with Ipfs(call.settings.ipfs) as ipfs:
-        with call.out.transferring(f"Adding {folder}") as progress:
-            added = await ipfs.add_folder(folder, encrypt=encrypt, progress=progress)
+    if public and encrypt:
+        raise InvalidInput("--public and --encrypt contradict each other: leave one away.")
+    async with Ipfs(call.settings.ipfs) as ipfs, _folder(call, source) as folder:
+        with call.out.transferring(f"Adding {source}") as progress:
+            added = await ipfs.add_folder(folder, encrypt=not public, progress=progress)
     if added.key is not None:
         call.home.dataset_keys.keep(added.cid, added.key)
     call.out.answer({"cid": added.cid, "size": added.size, "encrypted": added.key is not None})
@@ -37,7 +51,49 @@ async def add(
         call.out.say(added.cid)
         call.out.warn(f"{format_size(added.size)}. Mount it with --dataset {added.cid}:/data/NAME.")
         if added.key is None:
-            call.out.warn("Whoever learns that CID can fetch it: `--encrypt` seals what others may not read.")
+            call.out.warn("Whoever learns that CID can fetch it.")
+
+
+@asynccontextmanager
+async def _folder(call: Invocation, source: str) -> AsyncIterator[Path]:
+    """A folder of what is named: itself, or a new one. What was fetched goes once it is added."""
+    if not is_address(source):
+        path = Path(source)
+        if not await asyncio.to_thread(path.is_file):
+            yield path
+            return
+        with TemporaryDirectory(prefix="leasehold-data-", dir=path.parent) as name:
+            await asyncio.to_thread(_beside, path, Path(name) / path.name)
+            yield Path(name)
+        return
+    place = call.home.path / "fetched" / hashlib.sha256(source.encode()).hexdigest()[:40]
+    with call.out.transferring(f"Fetching {source}") as progress:
+        await asyncio.to_thread(fetch_from, source, place, progress)
+    yield place
+    await asyncio.to_thread(shutil.rmtree, place)
+
+
+def _beside(path: Path, copy: Path) -> None:
+    """The same file under a second name, or a copy where there can be none."""
+    try:
+        os.link(path, copy)
+    except OSError:
+        shutil.copyfile(path, copy)
+
+
+@shared(ANSWERS, "rm")
+async def remove(
+    call: Invocation,
+    cid: Cid,
+    forget: Annotated[bool, option("--forget-key", "Delete its key too: nobody opens it any more.")] = False,
+) -> None:
+    """Let your IPFS node drop a dataset. Machines that have it keep it as long as they like."""
+    async with Ipfs(call.settings.ipfs) as ipfs:
+        await ipfs.unpin(cid)
+    if forget:
+        call.home.dataset_keys.forget(cid)
+    call.out.answer({"cid": cid, "pinned": False, "key_forgotten": forget})
+    call.out.say(f"Your node may drop {cid}.")
 
 
 @shared(ANSWERS)

@@ -6,11 +6,11 @@ from typing import Annotated
 
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, AS_GROUP, PROPOSES, SENDS, WALLET, Invocation, shared
-from leasehold.cli._options import SECONDS, argument, option
+from leasehold.cli._options import ACCOUNT, SECONDS, argument, option
 from leasehold.client import AllowDelegate, RevokeDelegate, delegates_of
 from leasehold.market import delegate_json, format_duration, format_time, parse_duration
 
-Who = Annotated[str, argument("ADDRESS", "The delegate's account.")]
+Who = Annotated[str, argument("ADDRESS", "The delegate's account, or its name."), ACCOUNT]
 
 
 @shared(SENDS | PROPOSES, "set")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from leasehold import format_lease
-from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._carrying_out import carry_out, open_session
 from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._finishing import say_ordered
 from leasehold.cli._options import (
@@ -14,22 +14,22 @@ from leasehold.cli._options import (
     AllowUnverified,
     Approve,
     CloseWhenDone,
-    LeaseId,
     MachineId,
     MaxPrice,
+    RunningLease,
     WithoutAgent,
     option,
 )
 from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
 from leasehold.cli.tenancy import say_outages, warn_of_results
-from leasehold.client import Failover, Move
+from leasehold.client import Failover, Move, Which, choose_lease
 from leasehold.market import format_duration, format_time
 
 
 @shared(SENDS | PROPOSES)
 async def move(
     call: Invocation,
-    lease: LeaseId,
+    lease: RunningLease,
     machine: MachineId,
     *,
     command: CommandLine = None,
@@ -49,14 +49,25 @@ async def move(
     """Close a lease and open one on another machine instead, in one transaction: both happen, or neither.
 
     The new lease is paid out of what the old one gives back first. What runs there has to be named as for
-    `leasehold rent`: workloads are sealed to one machine, and nothing is copied from the other.
+    `leasehold rent`: workloads are sealed to one machine. Volumes that it names are carried along, and nothing else:
+    the container is stopped first, and runs again where the move fails.
     """
     workload = build_workload(call, flags, command)
-    request = Move(
-        lease, machine, workload, share, seconds, max_price, allow_unverified, without_agent, close_when_done
-    )
-    async with planned(call, request) as plan:
-        shown, there = format_lease(lease), plan.listing
+    async with open_session(call, signs=True) as client:
+        number = await choose_lease(client, lease, Which.LIVE)
+        request = Move(
+            number,
+            machine,
+            workload,
+            share,
+            seconds,
+            max_price,
+            allow_unverified,
+            without_agent,
+            close_when_done,
+        )
+        plan = await client.plan(request)
+        shown, there = format_lease(number), plan.listing
         say_outages(call, plan.outages)
         title = f"From machine {plan.lease.machine} to machine {machine}: {there.model or 'unknown model'}"
         call.out.pairs(title, plan.rows())
@@ -74,14 +85,15 @@ async def move(
 
 
 @shared(SENDS | PROPOSES)
-async def failover(call: Invocation, lease: LeaseId) -> None:
+async def failover(call: Invocation, lease: RunningLease) -> None:
     """While a lease's machine is down, open the standby that the lease named with `rent --backup`.
 
     The lease ends, billed to the begin of the outage, and its refund pays for the standby. Anyone may send it; while
     an earlier outage may still be taken off the bill, only the tenant.
     """
-    async with planned(call, Failover(lease)) as plan:
-        shown, there = format_lease(lease), f"machine {plan.standby.machine}"
+    async with open_session(call, signs=True) as client:
+        plan = await client.plan(Failover(await choose_lease(client, lease, Which.LIVE)))
+        shown, there = format_lease(plan.lease.id), f"machine {plan.standby.machine}"
         say_outages(call, plan.outages)
         since = format_time(plan.here.down_since)
         call.out.pairs(f"From machine {plan.here.id}, down since {since}, to {there}", plan.rows())

@@ -22,7 +22,8 @@ from leasehold.cli._options import (
     WithoutAgent,
     option,
 )
-from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
+from leasehold.cli._output import plain
+from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload, code_folder
 from leasehold.cli.access import SETTLING, print_log
 from leasehold.client import (
     CLOSING_PATIENCE,
@@ -35,7 +36,8 @@ from leasehold.client import (
     Step,
     finish_of,
 )
-from leasehold.market import InvalidInput, Money, Opened, format_duration, format_time
+from leasehold.copying import CodeContents, CodeHandedIn
+from leasehold.market import InvalidInput, Money, Opened, format_duration, format_size, format_time
 
 
 @shared(SENDS | PROPOSES | FOR_ACCOUNT)
@@ -124,6 +126,7 @@ async def rent(
         without_agent=without_agent,
         wait=not no_wait,
         close_when_done=close_when_done,
+        code=code_folder(flags),
     )
     async with planned(call, request) as plan:
         _show(call, plan)
@@ -159,11 +162,23 @@ def _show(call: Invocation, plan: RentPlan) -> None:
         out.pairs(title, opening.quote.rows(money, unit))
     if rows := plan.image_rows():
         out.pairs("What its registry has now", rows)
+    if plan.code is not None:
+        _show_code(call, plan.code)
     if plan.backup is not None:
         price = money.show(plan.wish.price_on(plan.backup.machine))
         out.say(f"Standby: machine {plan.backup.id}, at {price} per GPU-hour out of what is refunded.")
     if len(plan.openings) > 1:
         out.say(f"Together {money.show(plan.payment.amount)}, all {len(plan.openings)} or none.")
+
+
+def _show_code(call: Invocation, code: CodeContents) -> None:
+    """What goes in, and what cannot."""
+    call.out.say(f"Code: {code.tree.files} files, {format_size(code.tree.size)}, to {code.folder.at}.")
+    if code.skipped:
+        first = plain(code.skipped[0])
+        call.out.warn(
+            f"{len(code.skipped)} entries cannot go along, such as {first}: unreadable, or no files."
+        )
 
 
 def _say(call: Invocation, plan: RentPlan, step: Step) -> None:
@@ -178,6 +193,8 @@ def _say(call: Invocation, plan: RentPlan, step: Step) -> None:
         if step.delivery.by == "ipfs":
             why = step.delivery.why
             call.out.warn(f"The workload waits on your IPFS node, since the agent did not take it: {why}")
+    elif isinstance(step, CodeHandedIn):
+        call.out.say(f"The code is there; {format_size(step.sent)} of it had to be sent.")
     elif isinstance(step, LeasesOpened):
         for opened in step.opened:
             call.out.say(f"Lease {format_lease(opened.lease)} is open (block {opened.receipt.block_number}).")

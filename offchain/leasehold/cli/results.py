@@ -8,56 +8,88 @@ from typing import Annotated
 
 from leasehold import format_lease
 from leasehold.cli._carrying_out import open_session
+from leasehold.cli._choosing import meant
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
 from leasehold.cli._finishing import say_finish
-from leasehold.cli._options import LeaseId, argument, option
-from leasehold.client import fetch_lease_results, finish_of, published_results
+from leasehold.cli._options import AnyLeases, Several, argument, option
+from leasehold.client import PoolClient, Which, fetch_lease_results, finish_of, published_results
+from leasehold.copying import bring_to
 from leasehold.errors import WalletError
-from leasehold.market import format_size, parse_duration
+from leasehold.market import Json, format_size, parse_duration
 
 
 @shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
 async def results(
     call: Invocation,
-    lease: LeaseId,
-    folder: Annotated[Path, argument("DIR", "A new folder.")],
+    leases: AnyLeases = None,
+    *,
+    folder: Annotated[Path, argument("DIR", "A new folder; of several leases, one in it for each.")],
+    several: Several,
     identity: Annotated[
         Path | None, option("--identity FILE", "The age key, if it is not the wallet's own.")
     ] = None,
     wait: Annotated[str, option("--wait DURATION", "How long to wait for them.")] = "2m",
+    to: Annotated[
+        str | None,
+        option("--to ADDRESS", "Bring them there as well: s3://, gs:// and what else fsspec writes."),
+    ] = None,
 ) -> None:
-    """Fetch a lease's results, check them, open them, and keep a copy on your IPFS node."""
-    patience, shown = parse_duration(wait), format_lease(lease)
+    """Fetch leases' results, check them, open them, and keep a copy on your IPFS node."""
+    patience = parse_duration(wait)
     async with open_session(call) as client:
-        published = await published_results(client, lease, patience=patience)
-        if published.tenant is not None:
-            whose = f"published for {published.author}"
-            if published.author == client.account:
-                whose = "the last that were published for you"
-            call.out.warn(
-                f"Lease {shown} is {published.tenant}'s since it was transferred: these results are {whose}."
-            )
-        key = await _read_identity(identity) if identity else await client.age_identity()
-        with call.out.transferring(f"Fetching the results of lease {shown}") as progress:
-            fetched = await fetch_lease_results(client, lease, published, folder, key, progress)
-        if fetched.unpinned is not None:
-            call.out.warn(
-                f"The results are in {folder}, and could not be pinned on your node: {fetched.unpinned}"
-            )
-        outputs = fetched.manifest.outputs
-        told = [output.model_dump(include={"path", "size", "missing", "skipped"}) for output in outputs]
-        call.out.listing(
-            {"cid": fetched.cid, "folder": str(folder), "outputs": told},
-            ("output", ">size", ""),
-            [
-                (output.path, format_size(output.size), _note(output.missing, output.skipped))
-                for output in outputs
-            ],
-            empty="The workload declared no outputs.",
+        chosen = await meant(client, leases, several, Which.ANY)
+        told = []
+        for lease in chosen:
+            into = folder if len(chosen) == 1 else folder / format_lease(lease)
+            where = to if to is None or len(chosen) == 1 else f"{to.rstrip('/')}/{format_lease(lease)}"
+            told.append(await _fetch(call, client, lease, into, identity, patience, where))
+        call.out.answer(told[0] if len(told) == 1 else {"leases": told})
+
+
+async def _fetch(
+    call: Invocation,
+    client: PoolClient,
+    lease: int,
+    folder: Path,
+    identity: Path | None,
+    patience: float,
+    to: str | None,
+) -> dict[str, Json]:
+    """Fetch one lease's results and say what they are; the same for programs."""
+    shown = format_lease(lease)
+    published = await published_results(client, lease, patience=patience)
+    if published.tenant is not None:
+        whose = f"published for {published.author}"
+        if published.author == client.account:
+            whose = "the last that were published for you"
+        call.out.warn(
+            f"Lease {shown} is {published.tenant}'s since it was transferred: these results are {whose}."
         )
-        call.out.say(f"Fetched {fetched.cid} into {folder}.")
-        if (await client.known_lease(lease)).state.live:  # else nobody need answer any more
-            say_finish(call, await finish_of(client, lease))
+    key = await _read_identity(identity) if identity else await client.age_identity()
+    with call.out.transferring(f"Fetching the results of lease {shown}") as progress:
+        fetched = await fetch_lease_results(client, lease, published, folder, key, progress)
+    if fetched.unpinned is not None:
+        call.out.warn(
+            f"The results are in {folder}, and could not be pinned on your node: {fetched.unpinned}"
+        )
+    outputs = fetched.manifest.outputs
+    told = [output.model_dump(include={"path", "size", "missing", "skipped"}) for output in outputs]
+    call.out.table(
+        ("output", ">size", ""),
+        [
+            (output.path, format_size(output.size), _note(output.missing, output.skipped))
+            for output in outputs
+        ],
+        empty="The workload declared no outputs.",
+    )
+    call.out.say(f"Fetched {fetched.cid} into {folder}.")
+    if to is not None:
+        with call.out.working(f"Bringing them to {to}"):
+            count = await asyncio.to_thread(bring_to, folder, to)
+        call.out.say(f"Brought {count} files to {to}.")
+    if (await client.known_lease(lease)).state.live:  # else nobody need answer any more
+        say_finish(call, await finish_of(client, lease))
+    return {"lease": shown, "cid": fetched.cid, "folder": str(folder), "outputs": told}
 
 
 async def _read_identity(path: Path) -> str | None:

@@ -8,9 +8,9 @@ from typing import Annotated
 from leasehold import format_lease
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
-from leasehold.cli._options import LeaseId, option
+from leasehold.cli._options import AnyLease, option
 from leasehold.cli._signed import STATEMENT_COLUMNS, statement_row, statements_said
-from leasehold.client import ask_statement, look_at
+from leasehold.client import ask_statement, choose_lease, look_at
 from leasehold.files import write_whole
 from leasehold.market import write_statements
 
@@ -18,7 +18,7 @@ from leasehold.market import write_statements
 @shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
 async def statement(
     call: Invocation,
-    lease: LeaseId,
+    lease: AnyLease,
     out: Annotated[
         Path | None, option("--out FILE", "Write all that is kept of the lease to a file.")
     ] = None,
@@ -29,7 +29,8 @@ async def statement(
     of two words about one run that cannot both be true, one is a lie that anybody can check.
     """
     async with open_session(call) as client:
-        kept = await ask_statement(client, lease)
+        number = await choose_lease(client, lease)
+        kept = await ask_statement(client, number)
         view = await look_at(client, kept)
     call.out.listing(
         view.to_json(), STATEMENT_COLUMNS, [statement_row(one) for one in view.seen[-10:]], empty=""
@@ -39,5 +40,5 @@ async def statement(
     if out is not None:
         write_whole(out, write_statements(kept))
         call.out.say(
-            f"{out} holds {len(kept)} statements on lease {format_lease(lease)}, as they were signed."
+            f"{out} holds {len(kept)} statements on lease {format_lease(number)}, as they were signed."
         )

@@ -5,14 +5,42 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from leasehold import format_lease
-from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._carrying_out import carry_out, open_session
+from leasehold.cli._choosing import meant, shown_all
 from leasehold.cli._command import FOR_ACCOUNT, PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._finishing import say_ordered
-from leasehold.cli._options import SECONDS, Approve, CloseWhenDone, LeaseId, ShareArgument, argument, option
+from leasehold.cli._options import (
+    SECONDS,
+    Approve,
+    CloseWhenDone,
+    EndedLeases,
+    RunningLease,
+    RunningLeases,
+    Several,
+    ShareArgument,
+    argument,
+    option,
+)
+from leasehold.cli._together import carry_out_all
 from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload, say_image
-from leasehold.client import Close, Extend, Outages, Rate, Reject, Resize, SetWorkload, Unfetched
+from leasehold.client import (
+    Close,
+    ClosePlan,
+    CloseWhenDonePlan,
+    Extend,
+    Extended,
+    Outages,
+    Rate,
+    Reject,
+    Resize,
+    SetWorkload,
+    Together,
+    Unfetched,
+    Which,
+    choose_lease,
+)
 from leasehold.client import CloseWhenDone as Order
-from leasehold.market import format_duration, format_share, format_time
+from leasehold.market import format_share, format_time
 
 if TYPE_CHECKING:
     from leasehold.chain import Lease
@@ -21,33 +49,46 @@ if TYPE_CHECKING:
 @shared(SENDS | PROPOSES | FOR_ACCOUNT)
 async def extend(
     call: Invocation,
-    lease: LeaseId,
+    leases: RunningLeases = None,
+    *,
     seconds: Annotated[int, argument("DURATION", "How much longer: 30m, 2h."), SECONDS],
+    several: Several,
     approve: Approve = False,
 ) -> None:
-    """Pay for more time on a lease."""
-    async with planned(call, Extend(lease, seconds)) as plan:
-        shown, cost = format_lease(lease), plan.client.money.show(plan.payment.amount)
-        more, end = format_duration(seconds), format_time(plan.end)
-        call.out.say(f"{more} more on lease {shown} cost {cost}: it would end {end}.")
-        await carry_out(
+    """Pay for more time on leases."""
+    async with open_session(call, signs=True) as client:
+        chosen = await meant(client, leases, several)
+        plan = await client.plan(Together([Extend(lease, seconds) for lease in chosen]))
+        for one in plan.plans:
+            call.out.say(one.said())
+        cost = client.money.show(plan.payment.amount if plan.payment else 0)
+        await carry_out_all(
             call,
             plan,
             f"Pay {cost} more into escrow?",
-            lambda extended: f"Lease {shown} is paid until {format_time(extended.lease.end)}.",
+            lambda extended: (
+                f"Lease {format_lease(extended.lease.id)} is paid until {format_time(extended.lease.end)}."
+            ),
             approve=approve,
         )
 
 
+def _extended(extended: Extended) -> str:
+    return f"Lease {format_lease(extended.lease.id)} is paid until {format_time(extended.lease.end)}."
+
+
 @shared(SENDS | PROPOSES | FOR_ACCOUNT)
-async def resize(call: Invocation, lease: LeaseId, share: ShareArgument, approve: Approve = False) -> None:
+async def resize(
+    call: Invocation, lease: RunningLease, share: ShareArgument, approve: Approve = False
+) -> None:
     """Take another share of the same machine from now on, at the same price and until the same end.
 
     The provider is paid for the time until now at once. A larger share takes more into escrow, a smaller one
     gives some back.
     """
-    async with planned(call, Resize(lease, share)) as plan:
-        shown = f"Lease {format_lease(lease)}"
+    async with open_session(call, signs=True) as client:
+        plan = await client.plan(Resize(await choose_lease(client, lease, Which.LIVE), share))
+        shown = f"Lease {format_lease(plan.lease.id)}"
         say_outages(call, plan.outages)
         title = f"{shown}: {format_share(plan.lease.cells)} becomes {format_share(share)}"
         call.out.pairs(title, plan.rows())
@@ -64,58 +105,79 @@ async def resize(call: Invocation, lease: LeaseId, share: ShareArgument, approve
 
 
 @shared(SENDS | PROPOSES | FOR_ACCOUNT)
-async def reject(call: Invocation, lease: LeaseId) -> None:
-    """Give a lease back inside its trial: everything comes back but the hold fee."""
-    async with planned(call, Reject(lease)) as plan:
-        money = plan.client.money
-        call.out.say(f"Rejecting costs {money.show(plan.fee)} so far; the rest comes back.")
-        await carry_out(call, plan, f"Reject lease {format_lease(lease)}?", lambda ended: ended.said(money))
+async def reject(call: Invocation, leases: RunningLeases = None, *, several: Several) -> None:
+    """Give leases back inside their trial: everything comes back but the hold fee."""
+    async with open_session(call, signs=True) as client:
+        chosen = await meant(client, leases, several)
+        plan = await client.plan(Together([Reject(lease) for lease in chosen]))
+        for one in plan.plans:
+            call.out.say(one.said())
+        await carry_out_all(
+            call, plan, f"Reject {shown_all(chosen)}?", lambda ended: ended.said(client.money)
+        )
 
 
 @shared(SENDS | PROPOSES | FOR_ACCOUNT)
 async def close(
     call: Invocation,
-    lease: LeaseId,
+    leases: RunningLeases = None,
+    *,
+    several: Several,
     when_done: Annotated[
-        bool, option("--when-done", "Not now: sign that it closes when its command has ended by itself.")
+        bool, option("--when-done", "Not now: sign that each closes when its command has ended by itself.")
     ] = False,
 ) -> None:
-    """End a lease now: pay for the seconds used, get the rest back."""
-    if when_done:
-        async with planned(call, Order(lease)) as order:
-            if order.client.group is not None:
-                call.out.warn(
-                    "Executed, the proposal closes the lease at once. Once it is signed, `leasehold group order FILE "
-                    "SIGNATURE...` gives it to the machine's agent instead."
-                )
-            await carry_out(call, order, None, waiting=None, on_step=lambda step: say_ordered(call, step))
-        return
-    async with planned(call, Close(lease)) as plan:
-        money, shown = plan.client.money, format_lease(lease)
-        say_outages(call, plan.outages)
-        call.out.say(plan.said())
-        if plan.trial is not None:
-            call.out.warn(
-                f"It is in its trial until {format_time(plan.trial.until)}: `leasehold reject {shown}` ends it for "
-                f"{money.show(plan.trial.fee)} instead."
-            )
-        warn_of_results(call, plan.lease, plan.unfetched)
-        await carry_out(call, plan, f"Close lease {shown}?", lambda ended: ended.said(money))
+    """End leases now: pay for the seconds used, get the rest back. Several are closed in one transaction."""
+    async with open_session(call, signs=True) as client:
+        chosen = await meant(client, leases, several)
+        if when_done:
+            for lease in chosen:
+                await _order(call, await client.plan(Order(lease)))
+            return
+        plan = await client.plan(Together([Close(lease) for lease in chosen]))
+        for one in plan.plans:
+            _say_closing(call, one)
+        if len(chosen) > 1:
+            back = sum(one.bill.unused for one in plan.plans)
+            call.out.say(f"Of these {len(chosen)} leases {client.money.show(back)} come back together.")
+        await carry_out_all(call, plan, f"Close {shown_all(chosen)}?", lambda ended: ended.said(client.money))
+
+
+async def _order(call: Invocation, order: CloseWhenDonePlan) -> None:
+    if order.client.group is not None:
+        call.out.warn(
+            "Executed, the proposal closes the lease at once. Once it is signed, `leasehold group order FILE "
+            "SIGNATURE...` gives it to the machine's agent instead."
+        )
+    await carry_out(call, order, None, waiting=None, on_step=lambda step: say_ordered(call, step))
+
+
+def _say_closing(call: Invocation, plan: ClosePlan) -> None:
+    """What closing one lease would do, and what to think of first."""
+    say_outages(call, plan.outages)
+    call.out.say(plan.said())
+    if plan.trial is not None:
+        call.out.warn(
+            f"It is in its trial until {format_time(plan.trial.until)}: `leasehold reject "
+            f"{format_lease(plan.lease.id)}` ends it for {plan.client.money.show(plan.trial.fee)} instead."
+        )
+    warn_of_results(call, plan.lease, plan.unfetched)
 
 
 @shared(SENDS | PROPOSES | FOR_ACCOUNT)
 async def set_workload(
     call: Invocation,
-    lease: LeaseId,
+    lease: RunningLease,
     *,
     command: CommandLine = None,
     flags: WorkloadFlags,
     close_when_done: CloseWhenDone = None,
 ) -> None:
     """Run something else on a lease that you have. Its time and price stay."""
-    request = SetWorkload(lease, build_workload(call, flags, command), close_when_done)
-    async with planned(call, request) as plan:
-        shown = format_lease(lease)
+    workload = build_workload(call, flags, command)
+    async with open_session(call, signs=True) as client:
+        number = await choose_lease(client, lease, Which.LIVE)
+        plan, shown = await client.plan(SetWorkload(number, workload, close_when_done)), format_lease(number)
         say_image(call, plan.pinned)
         await carry_out(
             call,
@@ -130,17 +192,23 @@ async def set_workload(
 @shared(SENDS | PROPOSES)
 async def rate(
     call: Invocation,
-    lease: LeaseId,
+    leases: EndedLeases = None,
+    *,
     stars: Annotated[int, argument("STARS", "1 to 5.", min=1, max=5)],
+    several: Several,
     comment: Annotated[
         str, option("--comment TEXT", "Pinned on your IPFS node; the chain has its digest.")
     ] = "",
 ) -> None:
-    """Rate a lease of yours that has ended and was paid, once. It weighs as much as the fee that it paid."""
-    async with planned(call, Rate(lease, stars, comment)) as plan:
-        call.out.say(f"{stars} of 5 stars for {plan.provider}, for everybody to see and for good.")
-        await carry_out(
-            call, plan, "Publish this rating?", lambda rated: f"Lease {format_lease(lease)} is rated."
+    """Rate leases of yours that have ended and were paid, each once. It weighs as much as the fee that it paid."""
+    async with open_session(call, signs=True) as client:
+        chosen = await meant(client, leases, several, Which.OVER)
+        plan = await client.plan(Together([Rate(lease, stars, comment) for lease in chosen]))
+        for one in plan.plans:
+            call.out.say(one.said())
+        question = "Publish this rating?" if len(chosen) == 1 else f"Publish these {len(chosen)} ratings?"
+        await carry_out_all(
+            call, plan, question, lambda rated: f"Lease {format_lease(rated.lease)} is rated."
         )
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from leasehold import format_lease
 from leasehold.agreements import LIFETIME, AcceptanceFile, read_file, write_file
-from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import PROPOSES, SENDS, SIGNS, Invocation, shared
-from leasehold.cli._options import LEASE, LeaseId, argument, option
-from leasehold.client import AcceptLeases, LeasesAccepted, Transfer
+from leasehold.cli._options import ACCOUNT, LEASE, RunningLease, argument, option
+from leasehold.client import AcceptLeases, LeasesAccepted, Transfer, Which, choose_lease
 from leasehold.market import Bill, Json, Money, format_share, format_time, parse_duration
 
 if TYPE_CHECKING:
@@ -20,18 +20,20 @@ if TYPE_CHECKING:
 @shared(SENDS | PROPOSES)
 async def transfer(
     call: Invocation,
-    lease: LeaseId,
-    to: Annotated[str, argument("TO", "The account that becomes its tenant.")],
+    lease: RunningLease,
+    to: Annotated[str, argument("TO", "The account that becomes its tenant."), ACCOUNT],
     acceptance: Annotated[Path, option("--acceptance FILE", "What `leasehold accept-transfer` made there.")],
 ) -> None:
     """Give a running lease, with what is left of its escrow, to an account that has accepted it."""
-    async with planned(call, Transfer(lease, to, read_file(acceptance, AcceptanceFile))) as plan:
+    accepted = read_file(acceptance, AcceptanceFile)
+    async with open_session(call, signs=True) as client:
+        plan = await client.plan(Transfer(await choose_lease(client, lease, Which.LIVE), to, accepted))
         call.out.say(_described(plan.lease, plan.bill, plan.client.money))
         await carry_out(
             call,
             plan,
             f"Give it and its escrow to {plan.to}?",
-            lambda given: f"Lease {format_lease(lease)} is {given.to}'s.",
+            lambda given: f"Lease {format_lease(plan.lease.id)} is {given.to}'s.",
         )
 
 

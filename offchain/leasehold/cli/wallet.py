@@ -9,14 +9,14 @@ from typing import Annotated
 from leasehold import UNLIMITED
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, PASSWORD_FILE, PROPOSES, SENDS, WALLET, Invocation, shared
-from leasehold.cli._options import SECONDS, AmountOrAll, argument, option, unless
+from leasehold.cli._options import ACCOUNT, SECONDS, AmountOrAll, argument, option, unless
 from leasehold.client import Approve, Deposit, PaidFromLedger, Withdraw
 from leasehold.errors import WalletError
 from leasehold.home import MOST_SECONDS
 from leasehold.market import InvalidInput, Json, Money, format_amount, format_duration, funds_of
 
 _HALF_AN_HOUR = 1800  # seconds
-To = Annotated[str | None, option("--to ADDRESS", "Another account than the wallet's own.")]
+To = Annotated[str | None, option("--to ADDRESS", "Another account than the wallet's own."), ACCOUNT]
 
 
 @shared(ANSWERS | PASSWORD_FILE)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Which,
         choose_lease,
         choose_leases,
+        is_named,
         known_leases,
         tag_of,
     )
@@ -69,6 +70,17 @@ if TYPE_CHECKING:
         Connecting,
         connect,
     )
+    from leasehold.client._copying import Copied, copy_in, copy_out, lease_shell
+    from leasehold.client._cost import (
+        CostBy,
+        CostRow,
+        Costs,
+        Spent,
+        added_up,
+        billed_seconds,
+        costs_of,
+        spread,
+    )
     from leasehold.client._delegates import (
         AllowDelegate,
         AllowDelegatePlan,
@@ -94,6 +106,7 @@ if TYPE_CHECKING:
         ReportOutagePlan,
         tended,
     )
+    from leasehold.client._elsewhere import bring_to, fetch_from, is_address
     from leasehold.client._errors import (
         AmountsMissing,
         CannotAct,
@@ -182,6 +195,7 @@ if TYPE_CHECKING:
     from leasehold.client._lease import (
         TenantLease,
     )
+    from leasehold.client._lease_shell import CopyFailed, LeaseShell
     from leasehold.client._ledger import (
         PaidIn,
         check_ledger,
@@ -192,6 +206,8 @@ if TYPE_CHECKING:
         LockedWallet,
         Password,
     )
+    from leasehold.client._machine_view import MachineView, PastTerms, view_machine
+    from leasehold.client._many_logs import LogLine, logs_of
     from leasehold.client._money import (
         Approve,
         ApprovePlan,
@@ -211,6 +227,7 @@ if TYPE_CHECKING:
         MovePlan,
         workloads_of,
     )
+    from leasehold.client._naming import NamedThing, label_things, name_things, named_things
     from leasehold.client._observer import (
         Observer,
         Update,
@@ -285,12 +302,14 @@ if TYPE_CHECKING:
     )
     from leasehold.client._plan import (
         Approved,
+        OnePlan,
         Plan,
         Plannable,
         Request,
         Sent,
         Step,
     )
+    from leasehold.client._power import ContainerSwitched, SwitchContainer, SwitchPlan
     from leasehold.client._powers import (
         powers_of,
     )
@@ -405,7 +424,17 @@ if TYPE_CHECKING:
         mint_key,
         ssh_door,
     )
+    from leasehold.client._ssh_config import (
+        SshFiles,
+        SshHost,
+        exclude,
+        include,
+        let_in,
+        ssh_config,
+        ssh_hosts,
+    )
     from leasehold.client._statements import StatementSeen, StatementsView, ask_statement, look_at
+    from leasehold.client._syncing import Synced, SyncOptions, sync_in, sync_out
     from leasehold.client._tenancy import (
         Close,
         ClosePlan,
@@ -431,6 +460,8 @@ if TYPE_CHECKING:
         NotADelegate,
         NotTheTenant,
     )
+    from leasehold.client._together import Together, TogetherDone, TogetherPlan
+    from leasehold.client._top import LeaseUse, TopRow, top_of, totals, use_between, watch_leases
     from leasehold.client._transfer import (
         AcceptLeases,
         AcceptLeasesPlan,
@@ -458,6 +489,16 @@ if TYPE_CHECKING:
         leases_of,
         view_fault,
         view_lease,
+    )
+    from leasehold.client._volumes import (
+        DiscardVolume,
+        ExportVolume,
+        ImportVolume,
+        VolumeDiscarded,
+        VolumeExported,
+        VolumeSeen,
+        VolumesView,
+        volumes_of,
     )
     from leasehold.client._votes import (
         CommitPlan,
@@ -535,6 +576,12 @@ __all__ = [
     "CommitPlan",
     "CommitVotes",
     "Connecting",
+    "ContainerSwitched",
+    "Copied",
+    "CopyFailed",
+    "CostBy",
+    "CostRow",
+    "Costs",
     "CreatePool",
     "CreatePoolPlan",
     "DelegateAllowed",
@@ -544,6 +591,7 @@ __all__ = [
     "Deposit",
     "DepositPlan",
     "DescribesAnother",
+    "DiscardVolume",
     "DrawCommittee",
     "DrawPlan",
     "Drawn",
@@ -554,6 +602,7 @@ __all__ = [
     "ExecuteProposalPlan",
     "ExitSeat",
     "ExitSeatPlan",
+    "ExportVolume",
     "Extend",
     "ExtendPlan",
     "Extended",
@@ -596,6 +645,7 @@ __all__ = [
     "HostStatus",
     "HostUpdated",
     "ImageListing",
+    "ImportVolume",
     "IssueLicence",
     "Join",
     "JoinPlan",
@@ -609,6 +659,8 @@ __all__ = [
     "LeaseKept",
     "LeaseLook",
     "LeaseResults",
+    "LeaseShell",
+    "LeaseUse",
     "LeaseView",
     "LeasesAccepted",
     "LeasesOpened",
@@ -616,6 +668,7 @@ __all__ = [
     "LeaveSeatPlan",
     "LedgerNotCovered",
     "LockedWallet",
+    "LogLine",
     "LoginStaysHere",
     "LookFailed",
     "Looked",
@@ -623,9 +676,11 @@ __all__ = [
     "MachineChanged",
     "MachinePlan",
     "MachineStaked",
+    "MachineView",
     "Move",
     "MovePlan",
     "Moved",
+    "NamedThing",
     "Next",
     "NoDelegate",
     "NoLogs",
@@ -646,6 +701,7 @@ __all__ = [
     "Observer",
     "OfferSigned",
     "OffersTakenBack",
+    "OnePlan",
     "OpenSsh",
     "OperatorChanged",
     "OperatorOnly",
@@ -660,6 +716,7 @@ __all__ = [
     "PaidIn",
     "PaidToLedger",
     "Password",
+    "PastTerms",
     "Pinned",
     "PinnedWorkload",
     "Plan",
@@ -748,7 +805,10 @@ __all__ = [
     "SignProposal",
     "SignProposalPlan",
     "SilenceProven",
+    "Spent",
     "SshDoor",
+    "SshFiles",
+    "SshHost",
     "StakeSeat",
     "StakeSeatPlan",
     "StakeStillLocked",
@@ -756,7 +816,15 @@ __all__ = [
     "StatementSeen",
     "StatementsView",
     "Step",
+    "SwitchContainer",
+    "SwitchPlan",
+    "SyncOptions",
+    "Synced",
     "TenantLease",
+    "Together",
+    "TogetherDone",
+    "TogetherPlan",
+    "TopRow",
     "TopUpPlan",
     "TopUpSeat",
     "Transfer",
@@ -767,6 +835,10 @@ __all__ = [
     "Update",
     "ValidatorStatus",
     "VerificationAsked",
+    "VolumeDiscarded",
+    "VolumeExported",
+    "VolumeSeen",
+    "VolumesView",
     "VoteCommitted",
     "VoteNotHere",
     "VoteRevealed",
@@ -777,24 +849,32 @@ __all__ = [
     "WithholdPlan",
     "WorkloadChanged",
     "WorkloadNotBrought",
+    "added_up",
     "agents_word",
     "alone",
     "arbiter_of",
     "ask_hosts",
     "ask_statement",
+    "billed_seconds",
+    "bring_to",
     "calls_of",
     "check_alive",
     "check_ledger",
     "choose_lease",
     "choose_leases",
     "connect",
+    "copy_in",
+    "copy_out",
+    "costs_of",
     "current",
     "decide",
     "delegates_of",
     "duty_of",
+    "exclude",
     "executable",
     "exit_codes",
     "faults_of",
+    "fetch_from",
     "fetch_lease_results",
     "find_reach",
     "finish_of",
@@ -805,14 +885,23 @@ __all__ = [
     "hand_in",
     "hand_over",
     "host_status",
+    "include",
+    "is_address",
+    "is_named",
     "known_leases",
+    "label_things",
+    "lease_shell",
     "leases_of",
+    "let_in",
     "live_lease",
+    "logs_of",
     "look_at",
     "look_over",
     "machine_file",
     "make_group",
     "mint_key",
+    "name_things",
+    "named_things",
     "outages_of",
     "outflow",
     "own_leases",
@@ -834,17 +923,28 @@ __all__ = [
     "seat_at",
     "seat_json",
     "signed_offers",
+    "spread",
+    "ssh_config",
     "ssh_door",
+    "ssh_hosts",
     "standing_of",
     "successor",
+    "sync_in",
+    "sync_out",
     "tag_of",
     "take_off",
     "tended",
+    "top_of",
+    "totals",
     "unfetched_results",
+    "use_between",
     "usual_terms",
     "validator_status",
     "view_fault",
     "view_lease",
+    "view_machine",
+    "volumes_of",
+    "watch_leases",
     "workloads_of",
 ]
 
@@ -854,7 +954,10 @@ _PARTS = {
         "ChallengeMachine", "ChallengePlan", "MachineChallenged", "ProvePlan", "ProveSilence",
         "SilenceProven",
     ),
-    "_choosing": ("Choice", "KnownLease", "Which", "choose_lease", "choose_leases", "known_leases", "tag_of"),
+    "_choosing": (
+        "Choice", "KnownLease", "Which", "choose_lease", "choose_leases", "is_named", "known_leases",
+        "tag_of",
+    ),
     "_client": ("PoolClient", "ProposalMade"),
     "_close_when_done": ("CloseWhenDone", "CloseWhenDonePlan", "HandOrder", "HandOrderPlan"),
     "_closing_order": ("CLOSING_PATIENCE", "ClosingOrdered", "Finish", "finish_of"),
@@ -864,6 +967,8 @@ _PARTS = {
         "ProviderStatus", "own_leases", "own_machines", "provider_status",
     ),
     "_connect": ("DEFAULT_HOME", "DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
+    "_cost": ("CostBy", "CostRow", "Costs", "Spent", "added_up", "billed_seconds", "costs_of", "spread"),
+    "_copying": ("Copied", "copy_in", "copy_out", "lease_shell"),
     "_delegates": (
         "AllowDelegate", "AllowDelegatePlan", "DelegateAllowed", "DelegateRevoked", "RevokeDelegate",
         "RevokeDelegatePlan", "delegates_of",
@@ -873,6 +978,7 @@ _PARTS = {
         "ChallengeAnswered", "OutageReported", "Recovered", "RecoverMachine", "RecoverPlan", "ReportOutage",
         "ReportOutagePlan", "tended",
     ),
+    "_elsewhere": ("bring_to", "fetch_from", "is_address"),
     "_errors": (
         "AmountsMissing", "CannotAct", "ChangesNothing", "DescribesAnother", "FleetUnreadable",
         "LedgerNotCovered", "LoginStaysHere", "NoDelegate", "NoPrice", "NoSuchContract", "NoSuchHost",
@@ -899,13 +1005,17 @@ _PARTS = {
         "decide",
     ),
     "_lease": ("TenantLease",),
+    "_lease_shell": ("CopyFailed", "LeaseShell"),
     "_ledger": ("PaidIn", "check_ledger", "from_ledger", "pay_in"),
     "_locked_wallet": ("LockedWallet", "Password"),
+    "_machine_view": ("MachineView", "PastTerms", "view_machine"),
+    "_many_logs": ("LogLine", "logs_of"),
     "_money": (
         "Approve", "ApprovePlan", "Deposit", "DepositPlan", "PaidFromLedger", "PaidToLedger", "Withdraw",
         "WithdrawPlan",
     ),
     "_moving": ("FailedOver", "Failover", "FailoverPlan", "Move", "Moved", "MovePlan", "workloads_of"),
+    "_naming": ("NamedThing", "label_things", "name_things", "named_things"),
     "_observer": ("Observer", "Update"),
     "_offers": (
         "CancelOffers", "CancelOffersPlan", "OfferSigned", "OffersTakenBack", "SignOffer", "SignOfferPlan",
@@ -925,7 +1035,8 @@ _PARTS = {
         "IssueLicence", "Ordered", "OrderPlan", "PoolMade", "ProposeRules", "ProposeRulesPlan", "RuleOnFault",
         "RulesProposed", "SetGated", "SetPaused", "SetTreasury", "rules_with",
     ),
-    "_plan": ("Approved", "Plan", "Plannable", "Request", "Sent", "Step"),
+    "_plan": ("Approved", "OnePlan", "Plan", "Plannable", "Request", "Sent", "Step"),
+    "_power": ("ContainerSwitched", "SwitchContainer", "SwitchPlan"),
     "_powers": ("powers_of",),
     "_proposals": (
         "ExecuteProposal", "ExecuteProposalPlan", "ProposalExecuted", "ProposalPlan", "ProposalSigned",
@@ -960,13 +1071,17 @@ _PARTS = {
     ),
     "_shells": ("HostAnswer", "OpenSsh", "Shells", "ask_hosts"),
     "_ssh": ("SshDoor", "mint_key", "ssh_door"),
+    "_ssh_config": ("SshFiles", "SshHost", "exclude", "include", "let_in", "ssh_config", "ssh_hosts"),
     "_statements": ("StatementSeen", "StatementsView", "ask_statement", "look_at"),
+    "_syncing": ("Synced", "SyncOptions", "sync_in", "sync_out"),
     "_tenancy": (
         "Close", "ClosePlan", "Ended", "Extend", "Extended", "ExtendPlan", "Rate", "Rated", "RatePlan",
         "Reject", "RejectPlan", "Resize", "Resized", "ResizePlan", "Trial", "Unfetched", "agents_word",
         "live_lease", "unfetched_results",
     ),
     "_tenant_errors": ("NotADelegate", "NotTheTenant"),
+    "_together": ("Together", "TogetherDone", "TogetherPlan"),
+    "_top": ("LeaseUse", "TopRow", "top_of", "totals", "use_between", "watch_leases"),
     "_transfer": (
         "AcceptLeases", "AcceptLeasesPlan", "LeaseGiven", "LeasesAccepted", "Transfer", "TransferPlan",
     ),
@@ -977,6 +1092,10 @@ _PARTS = {
     "_views": (
         "FaultView", "LeaseBill", "LeaseView", "exit_codes", "faults_of", "leases_of", "view_fault",
         "view_lease",
+    ),
+    "_volumes": (
+        "DiscardVolume", "ExportVolume", "ImportVolume", "VolumeDiscarded", "VolumeExported", "VolumeSeen",
+        "VolumesView", "volumes_of",
     ),
     "_votes": (
         "CommitPlan", "CommitVotes", "FalseHardwarePlan", "FaultOpened", "FileFalseHardware", "RevealPlan",

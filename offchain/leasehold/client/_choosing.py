@@ -101,27 +101,34 @@ async def choose_lease(client: PoolClient, word: str, which: Which = Which.ANY) 
     return chosen[0]
 
 
-async def known_leases(client: PoolClient) -> list[KnownLease]:
-    """All leases of the account, those that are over too, by number, with what they are called here. Raises as
-    `choose_leases`.
+def is_named(word: str) -> bool:
+    """Whether a word means a lease of the account's, and not anybody's by its number."""
+    try:
+        parse_lease(word)
+    except InvalidLeaseId:
+        return True
+    return False
+
+
+async def known_leases(client: PoolClient, *, live: bool | None = None) -> list[KnownLease]:
+    """All leases of the account, those that are over too, by number, with what they are called here. live: only those
+    that hold cells, or only those that do not. Raises as `choose_leases`.
     """
     tags, handed = client.home.names(client.deployment).all(Kind.LEASE), client.home.lease_names.all()
-    records = await (await client.index()).leases(tenant=client.account)
+    records = await (await client.index()).leases(tenant=client.account, live=live)
     return [KnownLease(record, tag_of(record, tags, handed)) for record in records]
 
 
 def tag_of(record: LeaseRecord, tags: Mapping[str, Tag], handed: Mapping[bytes, str]) -> Tag:
-    """What a lease is called. tags: by number, as `Names.all` has them. handed: by the workload's digest."""
+    """What a lease is called. tags: by number, as `NameBook.all` has them. handed: by the workload's digest."""
     tag = tags.get(str(record.lease.id), Tag())
     return tag if tag.name is not None else Tag(handed.get(record.workload), tag.labels)
 
 
 async def _meant(client: PoolClient, word: str, which: Which) -> list[int]:
     """What one word means. Raises as `choose_leases`."""
-    try:
+    if not is_named(word):
         return [parse_lease(word)]
-    except InvalidLeaseId:
-        pass
     if word.startswith(GANG):
         return await _gang(client, parse_lease(word.removeprefix(GANG)), which)
     known = await known_leases(client)
@@ -132,7 +139,7 @@ async def _meant(client: PoolClient, word: str, which: Which) -> list[int]:
         return [lease.id for lease in live or named if live or lease.record.opened_at == latest]
     names = {lease.tag.name for lease in known if lease.tag.name is not None and which.has(lease.record)}
     near = get_close_matches(word, sorted(names), n=1)
-    raise NoSuchLeaseName(word, which.value, near[0] if near else None)
+    raise NoSuchLeaseName(word, which.value, near[0] if near else "")
 
 
 async def _gang(client: PoolClient, first: int, which: Which) -> list[int]:

@@ -5,7 +5,8 @@ InvalidInput
 ├── ChosenTwice
 ├── NoSuchLeaseName
 ├── NoLeaseLabelled
-└── OnlyOneLease
+├── OnlyOneLease
+└── TooManyTogether
 """
 
 from __future__ import annotations
@@ -44,11 +45,11 @@ class ChosenTwice(InvalidInput):
     advice="{then}",
 )
 class NoSuchLeaseName(InvalidInput):
-    """A word that is no number and no name. near: the name most like it."""
+    """A word that is no number and no name. near: the name most like it, or nothing."""
 
     word: str
     which: str
-    near: str | None
+    near: str
 
     @property
     def leases(self) -> str:
@@ -56,7 +57,7 @@ class NoSuchLeaseName(InvalidInput):
 
     @property
     def then(self) -> str:
-        if self.near is not None:
+        if self.near:
             return f"write `{self.near}`, if that is meant."
         return "write its number, such as 12 or 12.1, or a name that it has."
 
@@ -91,6 +92,18 @@ class OnlyOneLease(InvalidInput):
     @property
     def listed(self) -> str:
         return ", ".join(self.leases)
+
+
+@error_type(
+    "too-many-together",
+    problem="That is {many} leases, and {most} fit into one transaction",
+    advice="name fewer at a time.",
+)
+class TooManyTogether(InvalidInput):
+    """More leases are named than a block has room for."""
+
+    many: int
+    most: int
 
 
 def _leases(which: str) -> str:

@@ -45,12 +45,14 @@ from leasehold.client._on_behalf import Proposed
 from leasehold.client._permits import WithPermit
 from leasehold.client._plan import Approved, P, Plan, Plannable, R, Request, Step
 from leasehold.client._rent import Rent, Rented
+from leasehold.client._tracks import with_tracks
 from leasehold.datasets import Ipfs
 from leasehold.errors import UnknownFault, UnknownLease
 from leasehold.home import Home
 from leasehold.images import ImageResolver
 from leasehold.market import (
     AT_HAND,
+    TRACKED,
     AgentClient,
     Bill,
     Contact,
@@ -303,15 +305,24 @@ class PoolClient:
             if retired or record.machine.status is not MachineStatus.RETIRED
         ]
         with self.observer.working("Fetching the machines' documents"):
-            return sort(await self.listings(records, wanted), by)
+            tracked = by.removeprefix("-") in TRACKED
+            return sort(await self.listings(records, wanted, tracked=tracked), by)
 
     async def listings(
-        self, records: Iterable[MachineRecord], wanted: Query[Listing], *, at_hand: bool = False
+        self,
+        records: Iterable[MachineRecord],
+        wanted: Query[Listing],
+        *,
+        at_hand: bool = False,
+        tracked: bool = False,
     ) -> list[Listing]:
         """The machines of which the search holds, with their documents, in the records' order. at_hand: ask the agents
-        what they have at hand now, also where the search does not.
+        what they have at hand now, also where the search does not. tracked: work out what the chain remembers of them,
+        too.
         """
-        listings = await self.machines().listings(records, wanted.without(*AT_HAND).matches)
+        listings = await self.machines().listings(records, wanted.without(*AT_HAND, *TRACKED).matches)
+        if tracked or wanted.asks(*TRACKED):
+            listings = await with_tracks(self, listings)
         if at_hand or wanted.asks(*AT_HAND):
             listings = await self.contacts().refreshed(listings)
         return [listing for listing in listings if wanted.matches(listing)]

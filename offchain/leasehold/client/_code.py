@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -38,6 +38,8 @@ ASK_EVERY: Final = 0.3
 AT_ONCE: Final = 2
 """Packs on their way: one travels while the next is made."""
 ROUNDS: Final = 3
+FAST: Final = 20e6
+"""Bytes a second of what is compressed: a link that takes these takes what is not."""
 _NOT_YET = (UnknownLease, NotRunning, TooManyRequests, ChainUnreachable, StoreFull)
 
 
@@ -108,7 +110,7 @@ async def hand_in(client: PoolClient, lease: int, contents: CodeContents) -> Cod
                 update(
                     f"Handing the code to lease {shown}: {len(lacking)} of {len(bits)} pieces are new to it"
                 )
-                sent += await _sent(agent, lease, packs(contents.pieces(lacking)))
+                sent += await _sent(agent, lease, contents, lacking)
     raise AgentError(f"The agent of lease {shown} does not keep the code it is given;", "tell its provider.")
 
 
@@ -124,16 +126,26 @@ async def _offered(agent: AgentClient, lease: int, contents: CodeContents) -> Co
         await asyncio.sleep(ASK_EVERY)
 
 
-async def _sent(agent: AgentClient, lease: int, made: Iterator[bytes]) -> int:
-    """Bytes that were sent, packed. One pack is made while another travels."""
-    total, under_way = 0, set[asyncio.Task[object]]()
+async def _sent(agent: AgentClient, lease: int, contents: CodeContents, lacking: Collection[bytes]) -> int:
+    """Bytes that were sent. One pack is made while another travels; once one has gone as fast as it could be
+    compressed, the others go as they are.
+    """
+    fast, total, under_way = False, 0, set[asyncio.Task[None]]()
+
+    async def send(pack: bytes) -> None:
+        nonlocal fast
+        began = time.monotonic()
+        await agent.put_code(lease, pack)
+        fast = len(pack) / (time.monotonic() - began) > FAST
+
+    made = packs(contents.pieces(lacking), lambda: not fast)
     try:
         while (pack := await asyncio.to_thread(next, made, None)) is not None:
             if len(under_way) >= AT_ONCE:
                 done, under_way = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
                     task.result()
-            under_way.add(asyncio.create_task(agent.put_code(lease, pack)))
+            under_way.add(asyncio.create_task(send(pack)))
             total += len(pack)
         for task in under_way:
             await task

@@ -6,7 +6,17 @@ import asyncio
 
 from leasehold.chain import Deployment, MachineRecord, MachineStatus, head_at_a_glance, read_machines
 from leasehold.home import Home
-from leasehold.market import AT_HAND, Listing, Money, digests_of, joined, kept_document, parse_search, sort
+from leasehold.market import (
+    AT_HAND,
+    TRACKED,
+    Listing,
+    Money,
+    digests_of,
+    joined,
+    kept_document,
+    parse_search,
+    sort,
+)
 
 
 async def search_at_a_glance(
@@ -25,8 +35,8 @@ async def search_at_a_glance(
         QueryError: the search cannot be understood.
     """
     wanted = parse_search(query)
-    if wanted.asks(*AT_HAND):
-        return None  # that is asked of the agents
+    if wanted.asks(*AT_HAND, *TRACKED) or by.removeprefix("-") in TRACKED:
+        return None  # that is asked of the agents, or worked out of all leases
     head, known = await asyncio.gather(
         head_at_a_glance(node, deployment), asyncio.to_thread(read_machines, home.index, deployment)
     )

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from leasehold.chain import Lease, format_lease
 from leasehold.client._closing_order import CLOSING_PATIENCE, Finish, finish_of
+from leasehold.client._power import SwitchContainer
 from leasehold.client._results import PATIENCE, LeaseResults, fetch_lease_results, published_results
 from leasehold.client._tenancy import Close, Ended, Extend, Extended
 from leasehold.errors import AgentError
-from leasehold.market.wire import LeaseMetrics, LeaseStatus
+from leasehold.market.wire import LeaseMetrics, LeaseStatus, PowerWish
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -108,6 +109,12 @@ class TenantLease:
         published = await published_results(self.client, self.id, patience=patience)
         key = identity or await self.client.age_identity()
         return await fetch_lease_results(self.client, self.id, published, Path(folder), key)
+
+    async def switch(self, wish: PowerWish) -> LeaseStatus:
+        """Have its container stand still (`stop`), run again (`start`), or both (`restart`); the lease is billed all
+        the same. Raises as `PoolClient.carry_out`.
+        """
+        return (await self.client.carry_out(SwitchContainer(self.id, wish))).status
 
     async def extend(self, seconds: int, *, approve: bool = False) -> Extended:
         """Pay for more time. Raises as `PoolClient.carry_out`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -19,13 +20,14 @@ from leasehold.chain import (
     format_lease,
     logs_since,
 )
+from leasehold.client._carried_volumes import carry_volumes, let_run, said_of
 from leasehold.client._closing_order import order_closing, wants_closing
 from leasehold.client._errors import AlreadyThere, NoStandby, NoSuchMachine, StandbyUnknown
 from leasehold.client._images import PinnedWorkload
 from leasehold.client._outages import Outages, outages_of, take_off
 from leasehold.client._plan import Plan, Request, Sent, Step
-from leasehold.client._set_workload import Delivered
-from leasehold.client._tenancy import Unfetched, live_lease, unfetched_results
+from leasehold.client._set_workload import Delivered, note_workload
+from leasehold.client._tenancy import Unfetched, agents_word, live_lease, unfetched_results
 from leasehold.client._volume_keys import own_workload
 from leasehold.errors import MachineNotDown
 from leasehold.market import (
@@ -62,7 +64,8 @@ class Move(Request["Moved"]):
     """Close a lease and open one on another machine, in one transaction: both happen, or neither.
 
     The new lease is paid out of what the old one gives back first. Workloads are sealed to one machine, so what runs
-    there is named anew, and nothing is copied.
+    there is named anew. Of what is here the volumes are carried along that the workload names, and nothing else: the
+    container is stopped, they are exported, and those there begin with that.
 
     share: cells; seconds: for how long; `None` keeps what the lease has, and what is left of it. max_price: most whole
     tokens per GPU-hour. allow_unverified, without_agent, close_when_done: as in `Rent`.
@@ -87,20 +90,12 @@ class Move(Request["Moved"]):
         outages = await outages_of(client, lease)
         quote, settle, listing = await _quote(client, wanted, outages.after)
         record = await (await client.index()).lease(lease.id)
-        unfetched = await unfetched_results(client, lease, record)
+        status, _ = await agents_word(client, lease)
+        unfetched = unfetched_results(client, lease, record, status)
         payment = Payment(quote.deposit, quote.pulled, quote.approve)
+        cautions = (*pinned.cautions, *said_of(client, lease, wanted.workload))
         return MovePlan(
-            client,
-            wanted,
-            lease,
-            outages,
-            quote,
-            settle,
-            listing,
-            unfetched,
-            pinned,
-            payment,
-            pinned.cautions,
+            client, wanted, lease, outages, quote, settle, listing, unfetched, pinned, payment, cautions
         )
 
 
@@ -120,6 +115,7 @@ class MovePlan(Plan["Moved"]):
     payment: Payment
     cautions: tuple[str, ...] = ()
     _delivery: Delivery | None = None
+    _stopped: bool = False
 
     def to_json(self) -> dict[str, Json]:
         money, quote = self.client.money, self.quote
@@ -157,17 +153,28 @@ class MovePlan(Plan["Moved"]):
             raise DocumentUnavailable(
                 f"Machine {self.listing.id} cannot be given a workload: {self.listing.missing}"
             )
-        workload = await own_workload(self.client, self.request.workload)
-        sealed = seal(workload, self.listing.contact.age_recipient)
-        self._delivery = await self.client.renter().deliver(
-            self.listing, sealed, without_agent=self.request.without_agent
-        )
-        self.client.home.lease_names.keep(self._delivery.digest, workload.name)
+        carried, self._stopped = await carry_volumes(self.client, self.lease, self.request.workload)
+        async with self._or_on_it_goes():
+            workload = await own_workload(self.client, carried)
+            sealed = seal(workload, self.listing.contact.age_recipient)
+            self._delivery = await self.client.renter().deliver(
+                self.listing, sealed, without_agent=self.request.without_agent
+            )
+        note_workload(self.client, self._delivery.digest, workload)
         yield Delivered(self._delivery)
+
+    @asynccontextmanager
+    async def _or_on_it_goes(self) -> AsyncIterator[None]:
+        """Where what is within fails, the container that was stopped for the move is started again."""
+        try:
+            yield
+        except BaseException:
+            if self._stopped:
+                await let_run(self.client, self.lease)
+            raise
 
     async def steps(self) -> AsyncIterator[Step]:
         assert self._delivery is not None
-        await take_off(self.client, self.outages.faults, self.lease.id)
         request = LeaseRequest(
             machine=self.quote.machine,
             revision=self.quote.revision,
@@ -179,7 +186,11 @@ class MovePlan(Plan["Moved"]):
             settle=self.settle,
         )
         pool = self.client.pool
-        receipt = await pool.multicall([pool.encode("close", self.lease.id), pool.encode("open", request)])
+        async with self._or_on_it_goes():
+            await take_off(self.client, self.outages.faults, self.lease.id)
+            receipt = await pool.multicall(
+                [pool.encode("close", self.lease.id), pool.encode("open", request)]
+            )
         opened = next(event.lease for event in pool.events(receipt) if isinstance(event, LeaseOpened))
         if wants_closing(self.client, self.request.close_when_done, self.request.workload):
             yield await order_closing(self.client, await self.client.lease(opened), self._delivery.digest)

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
-from leasehold.chain import Receipt
+from leasehold.chain import Lease, Receipt
 from leasehold.market import Json, Money, Payment
 
 if TYPE_CHECKING:
@@ -101,3 +101,24 @@ class Plan(ABC, Generic[R]):
     @abstractmethod
     def steps(self) -> AsyncIterator[Step]:
         """Do it. What must be approved has been. The last step is the request's outcome."""
+
+
+class OnePlan(Plan[R]):
+    """What is one call about one lease: several of these are done together (`Together`)."""
+
+    lease: Lease
+
+    @abstractmethod
+    def said(self) -> str:
+        """What it would do, in a sentence for people."""
+
+    async def before(self) -> None:
+        """Send what has to be on the chain before the call."""
+
+    @abstractmethod
+    def call(self) -> bytes | None:
+        """The call of the pool, which may go into one transaction with others; `None`: it calls another contract."""
+
+    @abstractmethod
+    async def outcome(self, receipt: Receipt) -> R:
+        """What came of it, by the receipt of the transaction that it was in."""

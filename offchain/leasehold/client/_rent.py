@@ -33,7 +33,7 @@ from leasehold.client._errors import (
 )
 from leasehold.client._images import PinnedWorkload
 from leasehold.client._plan import Plan, Request, Sent, Step
-from leasehold.client._set_workload import Delivered
+from leasehold.client._set_workload import Delivered, note_workload
 from leasehold.client._volume_keys import own_workload
 from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged
 from leasehold.images import NoSuchPlatform, ResolvedImage
@@ -244,7 +244,7 @@ class RentPlan(Plan["Rented"]):
             handed = await hand_over(self.client, machines, sealed, needed=needed)
         self._delivery = handed.delivery
         if self.request.workload is not None:
-            self.client.home.lease_names.keep(handed.delivery.digest, self.request.workload.name)
+            note_workload(self.client, handed.delivery.digest, self.request.workload)
         yield handed
 
     async def _with_code(self, workload: Workload) -> Workload:
@@ -271,14 +271,16 @@ class RentPlan(Plan["Rented"]):
             lease = await self.client.lease(one.lease)
             orders.append(await order_closing(self.client, lease, digest))
             yield orders[-1]
-        async for handed in self._hand_in(opened):
-            yield handed
+        handed = list[CodeHandedIn]()
+        async for code in self._hand_in(opened):
+            handed.append(code)
+            yield code
         leases = list[Lease]()
         if self.request.wait:
             for one, listing in zip(opened, self.listings, strict=True):
                 leases.append(await _started(self.client, one, listing))
                 yield Started(leases[-1])
-        yield Rented(made.receipt, made, tuple(leases), tuple(orders))
+        yield Rented(made.receipt, made, tuple(leases), tuple(orders), tuple(handed))
 
     async def _hand_in(self, opened: Sequence[Opened]) -> AsyncIterator[CodeHandedIn]:
         """Give the agents the code, which wait for it; whoever is not the tenant leaves it to IPFS."""
@@ -318,6 +320,7 @@ class Rented(Sent):
     opening: LeasesOpened
     leases: tuple[Lease, ...]
     orders: tuple[ClosingOrdered, ...] = ()
+    handed: tuple[CodeHandedIn, ...] = ()
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -334,6 +337,8 @@ class Rented(Sent):
             told |= {"state": "active", "start": lease.start, "end": lease.end}
         for told, ordered in zip(leases, self.orders, strict=False):
             told |= ordered.to_json(money)
+        for told, code in zip(leases, self.handed, strict=False):
+            told |= code.to_json(money)
         return {
             **(leases[0] if len(leases) == 1 else {"leases": leases}),
             "delivered_by": self.opening.delivery.by,

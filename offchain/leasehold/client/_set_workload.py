@@ -58,7 +58,7 @@ class SetWorkloadPlan(Plan["WorkloadChanged"]):
         workload = await own_workload(self.client, self.pinned.workload)
         sealed = seal(workload, self.machine.contact.age_recipient)
         delivery = await self.client.renter().deliver(self.machine, sealed)
-        self.client.home.lease_names.keep(delivery.digest, workload.name)
+        note_workload(self.client, delivery.digest, workload)
         yield Delivered(delivery)
         receipt = await self.client.pool.set_workload(self.lease.id, delivery.digest)
         ordered = None
@@ -88,3 +88,9 @@ class WorkloadChanged(Sent):
     def to_json(self, money: Money) -> dict[str, Json]:
         told: dict[str, Json] = {"delivered_by": self.delivery.by}
         return told if self.ordered is None else told | self.ordered.to_json(money)
+
+
+def note_workload(client: PoolClient, digest: bytes, workload: Workload) -> None:
+    """Remember in the home what was handed over under a digest: its name, and the image that it runs."""
+    client.home.lease_names.keep(digest, workload.name)
+    client.home.lease_images.keep(digest, workload.image)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ from leasehold.chain import (
 )
 from leasehold.client._errors import NotLive
 from leasehold.client._outages import Outages, outages_of, take_off
-from leasehold.client._plan import Plan, Request, Sent, Step
+from leasehold.client._plan import OnePlan, Plan, Request, Sent, Step
 from leasehold.errors import AgentError, LeaseholdError, StartWindowPassed, TrialOver
 from leasehold.market import (
     Bill,
@@ -33,6 +33,7 @@ from leasehold.market import (
     Payment,
     Resizing,
     check_resizing,
+    format_duration,
     format_time,
     hold_fee,
     resizing,
@@ -90,7 +91,7 @@ def for_a_stranger(lease: Lease) -> str:
 
 
 @dataclass(frozen=True)
-class ExtendPlan(Plan["Extended"]):
+class ExtendPlan(OnePlan["Extended"]):
     """A lease that would end later."""
 
     from_ledger = True
@@ -109,10 +110,20 @@ class ExtendPlan(Plan["Extended"]):
         money = self.client.money
         return {"cost": money.exact(self.payment.amount), "end": self.end}
 
+    def said(self) -> str:
+        more, shown = format_duration(self.request.seconds), format_lease(self.lease.id)
+        cost = self.client.money.show(self.payment.amount)
+        return f"{more} more on lease {shown} cost {cost}: it would end {format_time(self.end)}."
+
     async def steps(self) -> AsyncIterator[Step]:
-        receipt = await self.client.pool.extend(self.lease.id, self.request.seconds)
+        yield await self.outcome(await self.client.pool.extend(self.lease.id, self.request.seconds))
+
+    def call(self) -> bytes:
+        return self.client.pool.encode("extend", self.lease.id, self.request.seconds)
+
+    async def outcome(self, receipt: Receipt) -> Extended:
         after = await self.client.lease(self.lease.id)
-        yield Extended(receipt, after, after.deposit - self.lease.deposit)
+        return Extended(receipt, after, after.deposit - self.lease.deposit)
 
 
 @dataclass(frozen=True)
@@ -219,7 +230,7 @@ class Reject(Request["Ended"]):
 
 
 @dataclass(frozen=True)
-class RejectPlan(Plan["Ended"]):
+class RejectPlan(OnePlan["Ended"]):
     """A lease given back. fee: what it has cost so far, token units."""
 
     client: PoolClient
@@ -234,9 +245,18 @@ class RejectPlan(Plan["Ended"]):
             "back": money.exact(back),
         }
 
+    def said(self) -> str:
+        shown, fee = format_lease(self.lease.id), self.client.money.show(self.fee)
+        return f"Rejecting lease {shown} costs {fee} so far; the rest comes back."
+
     async def steps(self) -> AsyncIterator[Step]:
-        receipt = await self.client.pool.reject(self.lease.id)
-        yield await _ended(self.client, self.lease, receipt)
+        yield await self.outcome(await self.client.pool.reject(self.lease.id))
+
+    def call(self) -> bytes:
+        return self.client.pool.encode("reject", self.lease.id)
+
+    async def outcome(self, receipt: Receipt) -> Ended:
+        return await _ended(self.client, self.lease, receipt)
 
 
 @dataclass(frozen=True)
@@ -251,8 +271,18 @@ class Close(Request["Ended"]):
         outages = await outages_of(client, lease)
         bill = await client.bill(outages.after, now, down_since=machine.down_since)
         trial = await _cheaper_trial(client, outages.after, bill, machine, now)
-        unfetched = await unfetched_results(client, lease, await index.lease(lease.id))
-        return ClosePlan(client, lease, outages, bill, trial, unfetched)
+        status, _ = await agents_word(client, lease)
+        unfetched = unfetched_results(client, lease, await index.lease(lease.id), status)
+        cautions = () if status is None or not status.volumes else (_volumes_said(lease, status.volumes),)
+        return ClosePlan(client, lease, outages, bill, trial, unfetched, cautions)
+
+
+def _volumes_said(lease: Lease, volumes: Sequence[str]) -> str:
+    names = ", ".join(volumes)
+    return (
+        f"Its volumes ({names}) stay on machine {lease.machine} as long as what the lease leaves is kept there: "
+        "another lease of yours there that names them keeps them longer, and an export takes them elsewhere."
+    )
 
 
 @dataclass(frozen=True)
@@ -264,7 +294,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class ClosePlan(Plan["Ended"]):
+class ClosePlan(OnePlan["Ended"]):
     """A lease ended now. trial: where rejecting it instead is cheaper. unfetched: which results nobody here has."""
 
     client: PoolClient
@@ -273,6 +303,7 @@ class ClosePlan(Plan["Ended"]):
     bill: Bill
     trial: Trial | None
     unfetched: Unfetched | None
+    cautions: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
         money = self.client.money
@@ -295,9 +326,17 @@ class ClosePlan(Plan["Ended"]):
         return f"{shown} has used {taken} so far; {back} come back."
 
     async def steps(self) -> AsyncIterator[Step]:
+        await self.before()
+        yield await self.outcome(await self.client.pool.close(self.lease.id))
+
+    async def before(self) -> None:
         await take_off(self.client, self.outages.faults, self.lease.id)
-        receipt = await self.client.pool.close(self.lease.id)
-        yield await _ended(self.client, self.lease, receipt)
+
+    def call(self) -> bytes:
+        return self.client.pool.encode("close", self.lease.id)
+
+    async def outcome(self, receipt: Receipt) -> Ended:
+        return await _ended(self.client, self.lease, receipt)
 
 
 @dataclass(frozen=True)
@@ -348,14 +387,15 @@ class Unfetched:
     cid: str | None
 
 
-async def unfetched_results(client: PoolClient, lease: Lease, record: LeaseRecord | None) -> Unfetched | None:
-    """The results of a lease that is about to end which nobody has fetched here."""
+def unfetched_results(
+    client: PoolClient, lease: Lease, record: LeaseRecord | None, status: LeaseStatus | None
+) -> Unfetched | None:
+    """The results of a lease that is about to end which nobody has fetched here. status: its agent's word."""
     if record is not None and record.result:
         cid = cid_from_bytes(record.result)
         return (
             None if client.home.fetched_results(client.deployment).last(lease.id) == cid else Unfetched(cid)
         )
-    status, _ = await agents_word(client, lease)
     return Unfetched(None) if status is not None and status.outputs else None
 
 
@@ -415,15 +455,16 @@ class Rate(Request["Rated"]):
             raise InvalidInput(
                 f"Lease {shown} is {lease.state.word}: only a lease that has ended can be rated."
             )
-        return RatePlan(client, self, (await client.pool.machine_of(lease.machine)).provider)
+        return RatePlan(client, self, lease, (await client.pool.machine_of(lease.machine)).provider)
 
 
 @dataclass(frozen=True)
-class RatePlan(Plan["Rated"]):
+class RatePlan(OnePlan["Rated"]):
     """A rating of `provider`, for everybody to see and for good."""
 
     client: PoolClient
     request: Rate
+    lease: Lease
     provider: str
 
     def to_json(self) -> dict[str, Json]:
@@ -434,13 +475,33 @@ class RatePlan(Plan["Rated"]):
             "comment": self.request.cid,
         }
 
+    def said(self) -> str:
+        whom = f"{self.provider} (lease {format_lease(self.lease.id)})"
+        return f"{self.request.stars} of 5 stars for {whom}, for everybody to see and for good."
+
     async def steps(self) -> AsyncIterator[Step]:
+        await self.before()
+        reputation = await self.client.pool.reputation()
+        yield await self.outcome(
+            await reputation.rate(self.request.lease, self.request.stars, self.request.digest)
+        )
+
+    async def before(self) -> None:
         if self.request.comment:
             await self.client.ipfs.put_block(self.request.comment.encode())
-        reputation = await self.client.pool.reputation()
-        yield Rated(await reputation.rate(self.request.lease, self.request.stars, self.request.digest))
+
+    def call(self) -> None:
+        return None
+
+    async def outcome(self, receipt: Receipt) -> Rated:
+        return Rated(receipt, self.lease.id)
 
 
 @dataclass(frozen=True)
 class Rated(Sent):
     """The lease is rated."""
+
+    lease: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {"lease": format_lease(self.lease)}

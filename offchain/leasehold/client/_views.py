@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from leasehold.chain import (
@@ -17,12 +17,25 @@ from leasehold.chain import (
     LeaseState,
     LossRecord,
     Machine,
+    MachineRecord,
     format_lease,
 )
+from leasehold.client._choosing import known_leases, tag_of
 from leasehold.client._faults import arbiter_of, current
 from leasehold.client._tenancy import agents_word
 from leasehold.errors import LeaseholdError
-from leasehold.market import Bill, Json, Money, fault_json, lease_json
+from leasehold.home import Kind
+from leasehold.market import (
+    Bill,
+    DocumentInvalid,
+    Hardware,
+    Json,
+    Money,
+    fault_json,
+    kept_document,
+    lease_json,
+    parse_document,
+)
 from leasehold.market.wire import LeaseStatus
 
 if TYPE_CHECKING:
@@ -34,25 +47,54 @@ _MOST_ASKED = 64  # agents, for one glance
 @dataclass(frozen=True)
 class LeaseBill:
     """A lease, and what closing it now would take. down_since: unix seconds, where its machine is down; else 0.
-    name: what its workload was called, if it was handed over from here.
+    name: what it is called here. labels: those that it has. model: of its machine's cards, as far as that is at hand.
+    image: what its workload runs, if it was handed over from here. record: what stands in events only.
     """
 
     lease: Lease
     bill: Bill
     down_since: int
     name: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    model: str | None = None
+    image: str | None = None
+    record: LeaseRecord | None = None
 
 
 async def leases_of(client: PoolClient, *, everything: bool = False) -> list[LeaseBill]:
     """The account's leases, as the index has them. everything: those that are over, too."""
     index, now = await client.index(), await client.now()
-    down = {record.machine.id: record.machine.down_since for record in await index.machines()}
-    bills, names = [], client.home.lease_names.all()
-    for record in await index.leases(tenant=client.account, live=None if everything else True):
-        since = down.get(record.lease.machine, 0)
-        bill = await client.bill(record.lease, now, down_since=since)
-        bills.append(LeaseBill(record.lease, bill, since, names.get(record.workload)))
+    machines = {record.machine.id: record for record in await index.machines()}
+    bills, images, models = [], client.home.lease_images.all(), dict[int, str | None]()
+    for known in await known_leases(client, live=None if everything else True):
+        lease, here = known.record.lease, machines.get(known.record.lease.machine)
+        since = here.machine.down_since if here is not None else 0
+        if here is not None and lease.machine not in models:
+            models[lease.machine] = await asyncio.to_thread(_model_at_hand, client, here)
+        bills.append(
+            LeaseBill(
+                lease,
+                await client.bill(lease, now, down_since=since),
+                since,
+                known.tag.name,
+                known.tag.labels,
+                models.get(lease.machine),
+                images.get(known.record.workload),
+                known.record,
+            )
+        )
     return bills
+
+
+def _model_at_hand(client: PoolClient, record: MachineRecord) -> str | None:
+    """What a machine's cards are, if its document was fetched before: nobody is asked for a glance."""
+    raw = kept_document(client.home.documents, record.hardware)
+    if raw is None:
+        return None
+    with contextlib.suppress(DocumentInvalid):
+        hardware = parse_document(Hardware, raw, "The hardware document")
+        return hardware.gpus[0].model if hardware.gpus else hardware.cpu.model
+    return None
 
 
 async def exit_codes(
@@ -119,8 +161,9 @@ async def view_lease(client: PoolClient, number: int) -> LeaseView:
     machine = await client.pool.machine_of(lease.machine)
     bill = await client.bill(lease, await client.now(), down_since=machine.down_since)
     name = status.name if status is not None else None
-    if name is None and record is not None:
-        name = client.home.lease_names.all().get(record.workload)
+    if record is not None:
+        own = client.home.names(client.deployment).all(Kind.LEASE)
+        name = tag_of(record, own, client.home.lease_names.all()).name or name
     return LeaseView(lease, machine, bill, record, status, silence, name)
 
 

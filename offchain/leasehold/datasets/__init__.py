@@ -22,12 +22,17 @@ if TYPE_CHECKING:
     from leasehold.datasets._fetch import Fetched, Progress
     from leasehold.datasets._ipfs import Dataset, Ipfs, Listed, Peer, public_parts
     from leasehold.datasets._multipart import FilePart, FolderPart, LinkPart, Part
+    from leasehold.datasets._pipe import piped
+    from leasehold.datasets._sealed_tree import MAX_INDEX, TreeSeal, decode_index
     from leasehold.datasets._streams import Streams, parse_stream_address, stream_address
     from leasehold.datasets._tar import tar_stream, untar
     from leasehold.datasets._tree import Budget, TreeWriter
+    from leasehold.datasets._tree_pack import TreePack
+    from leasehold.datasets._tree_unpack import TreeUnpack
     from leasehold.datasets._walk import Entry, EntryKind, Walk, opened_below
 
 __all__ = [
+    "MAX_INDEX",
     "Budget",
     "Dataset",
     "Entry",
@@ -42,16 +47,21 @@ __all__ = [
     "Peer",
     "Progress",
     "Streams",
+    "TreePack",
+    "TreeSeal",
+    "TreeUnpack",
     "TreeWriter",
     "Walk",
     "check_identity",
     "check_recipient",
+    "decode_index",
     "decrypt",
     "encrypt",
     "encrypted",
     "new_identity",
     "opened_below",
     "parse_stream_address",
+    "piped",
     "public_parts",
     "recipient_of",
     "stream_address",
@@ -67,9 +77,13 @@ _PARTS = {
     "_fetch": ("Fetched", "Progress"),
     "_ipfs": ("Dataset", "Ipfs", "Listed", "Peer", "public_parts"),
     "_multipart": ("FilePart", "FolderPart", "LinkPart", "Part"),
+    "_sealed_tree": ("MAX_INDEX", "TreeSeal", "decode_index"),
+    "_pipe": ("piped",),
     "_streams": ("Streams", "parse_stream_address", "stream_address"),
     "_tar": ("tar_stream", "untar"),
     "_tree": ("Budget", "TreeWriter"),
+    "_tree_pack": ("TreePack",),
+    "_tree_unpack": ("TreeUnpack",),
     "_walk": ("Entry", "EntryKind", "Walk", "opened_below"),
 }  # fmt: skip
 if not TYPE_CHECKING:

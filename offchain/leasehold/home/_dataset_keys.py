@@ -31,6 +31,11 @@ class DatasetKeys:
             ) from error
         return {str(cid): str(key) for cid, key in loaded.items()} if isinstance(loaded, dict) else {}
 
+    def forget(self, cid: str) -> None:
+        """What it opened is nobody's any more. Raises SettingsError."""
+        kept = {known: key for known, key in self.all().items() if known != cid}
+        write_private(self.path, json.dumps(kept, indent=2, sort_keys=True))
+
     def keep(self, cid: str, key: str) -> None:
         """Add one. Raises SettingsError."""
         write_private(self.path, json.dumps({**self.all(), cid: key}, indent=2, sort_keys=True))

@@ -116,9 +116,14 @@ class Home:
         """What these were called as they were handed over."""
         return home.LeaseNames(self.path)
 
-    def names(self, deployment: chain.Deployment) -> home.Names:
-        """What leases and machines of that pool, datasets and accounts are called, and their labels."""
-        return home.Names(self.path, deployment)
+    @cached_property
+    def lease_images(self) -> home.LeaseNames:
+        """Which images these run."""
+        return home.LeaseNames(self.path, "images.json")
+
+    def names(self, deployment: chain.Deployment | None) -> home.NameBook:
+        """What that pool's leases and machines, and datasets and accounts, are called; without a pool, the latter."""
+        return home.NameBook(self.path, deployment)
 
     def fetched_results(self, deployment: chain.Deployment) -> home.FetchedResults:
         """Which results of a pool's leases were fetched here."""

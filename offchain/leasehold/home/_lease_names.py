@@ -1,4 +1,6 @@
-"""What a person called the workloads that were handed over from here, by their digest. The chain knows no names."""
+"""What a person called the workloads that were handed over from here, and which images they run, by their digest: the
+chain knows no names, and images are sealed.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,10 @@ _MOST = 1_024  # names; the oldest go first
 
 
 class LeaseNames:
-    """The file `names.json` under a home. A damaged one is as good as none: it holds nothing that costs anything."""
+    """A file under a home. A damaged one is as good as none: it holds nothing that costs anything."""
 
-    def __init__(self, home: Path) -> None:
-        self._path = home / "names.json"
+    def __init__(self, home: Path, file: str = "names.json") -> None:
+        self._path = home / file
 
     def all(self) -> dict[bytes, str]:
         """By digest, the oldest first."""

@@ -46,8 +46,10 @@ class Kind(StrEnum):
     DATASET = "dataset"
     ADDRESS = "address"
 
-
-_OF_A_POOL = frozenset({Kind.LEASE, Kind.MACHINE})  # a dataset and an account are the same in every pool
+    @property
+    def of_a_pool(self) -> bool:
+        """Whether it is another thing in another pool: datasets and accounts are the same in all."""
+        return self in (Kind.LEASE, Kind.MACHINE)
 
 
 @dataclass(frozen=True)
@@ -62,18 +64,15 @@ class Tag:
         return labels.items() <= self.labels.items()
 
 
-class Names:
-    """As they are used with one pool, in files under a home.
+class NameBook:
+    """As they are used with one pool, in files under a home. Without a pool: those that are the same in all.
 
     A thing goes by its text: a lease by its number on chain, a machine by its id, a dataset by its CID, an account by
     its address.
     """
 
-    def __init__(self, home: Path, deployment: Deployment) -> None:
-        # The genesis too: a development chain repeats ids and addresses.
-        pool = f"{deployment.chain_id}-{deployment.genesis[2:18]}-{deployment.controller}"
-        folder = home / "names"
-        self._everywhere, self._of_pool = folder / "everywhere.json", folder / f"{pool}.json"
+    def __init__(self, home: Path, deployment: Deployment | None) -> None:
+        self._folder, self._deployment = home / "names", deployment
         self._lock = home / "locks" / "names"
 
     def all(self, kind: Kind) -> dict[str, Tag]:
@@ -140,7 +139,12 @@ class Names:
             )
 
     def _path(self, kind: Kind) -> Path:
-        return self._of_pool if kind in _OF_A_POOL else self._everywhere
+        if not kind.of_a_pool:
+            return self._folder / "everywhere.json"
+        assert self._deployment is not None
+        # The genesis too: a development chain repeats ids and addresses.
+        known = self._deployment
+        return self._folder / f"{known.chain_id}-{known.genesis[2:18]}-{known.controller}.json"
 
     @staticmethod
     def _read(path: Path) -> dict[Kind, dict[str, Tag]]:

@@ -80,7 +80,7 @@ if TYPE_CHECKING:
         terms_json,
         vote_json,
     )
-    from leasehold.market._listing import AT_HAND, MACHINES, Listing, parse_search, sort
+    from leasehold.market._listing import AT_HAND, MACHINES, TRACKED, Listing, parse_search, sort
     from leasehold.market._machine_errors import (
         DurationNotServed,
         LeavingTooSoon,
@@ -189,6 +189,7 @@ if TYPE_CHECKING:
         read_statements,
         write_statements,
     )
+    from leasehold.market._track import UPTIME_SPAN, Track, track_of
     from leasehold.market._units import (
         Json,
         format_amount,
@@ -209,6 +210,8 @@ __all__ = [
     "MACHINES",
     "QUORUM_VALIDATORS",
     "TIMELOCK",
+    "TRACKED",
+    "UPTIME_SPAN",
     "AgentClient",
     "AllowanceMissing",
     "AllowanceTooLow",
@@ -300,6 +303,7 @@ __all__ = [
     "StartFailed",
     "StatementInvalid",
     "TooFewMatch",
+    "Track",
     "TrialTooLong",
     "UnitsTaken",
     "Wish",
@@ -399,6 +403,7 @@ __all__ = [
     "terms_json",
     "terms_rows",
     "to_tokens",
+    "track_of",
     "trial_end",
     "unstakable_at",
     "valid_share",
@@ -436,7 +441,7 @@ _PARTS = {
         "delegate_json", "fault_json", "lease_json", "licence_json", "machine_json", "machine_state",
         "offer_json", "round_json", "terms_json", "vote_json",
     ),
-    "_listing": ("AT_HAND", "MACHINES", "Listing", "parse_search", "sort"),
+    "_listing": ("AT_HAND", "MACHINES", "TRACKED", "Listing", "parse_search", "sort"),
     "_machine_errors": (
         "DurationNotServed", "LeavingTooSoon", "MachineClosed", "MachineGone", "MaintenanceNear",
         "NobodyMeasured", "NoSpotPrice", "PriceAboveMaximum", "ResizeNotSold", "ResizeTaken",
@@ -476,6 +481,7 @@ _PARTS = {
         "Contradiction", "Signed", "Span", "checked", "contradictions", "owned_up", "read_statements",
         "write_statements",
     ),
+    "_track": ("UPTIME_SPAN", "Track", "track_of"),
     "_units": (
         "Json", "format_amount", "format_duration", "format_size", "format_time", "parse_amount", "parse_day",
         "parse_duration", "parse_size", "parse_time", "to_tokens",

@@ -65,7 +65,9 @@ from leasehold.market.wire import (
     LeaseMetrics,
     LeaseStanding,
     LeaseStatus,
+    LeaseVolumes,
     MachineInfo,
+    PowerWish,
     SignedReceipt,
     SignedStatement,
     SshCertificate,
@@ -248,6 +250,30 @@ class AgentClient:
         path = f"/v1/leases/{format_lease(lease)}/{what}/{digest.hex()}"
         sign = partial(self._sign, "PUT", path, "", "lease.code", lease, digest)
         return await self._document(kind, "PUT", path, sign=sign, body=body)
+
+    async def power(self, lease: int, wish: PowerWish) -> LeaseStatus:
+        """Have the lease's container stand still, run again, or begin anew. Raises `NotRunning` for one that is not
+        billed, or whose command has ended where it is to stop.
+        """
+        path = f"/v1/leases/{format_lease(lease)}/{wish}"
+        sign = partial(self._sign, "PUT", path, "", f"lease.{wish}", lease, EMPTY_BODY)
+        return await self._document(LeaseStatus, "PUT", path, sign=sign)
+
+    async def volumes(self, lease: int) -> LeaseVolumes:
+        """The volumes that the lease's workload names, and how their exports stand."""
+        return await self._of_lease(LeaseVolumes, lease, "/volumes", "lease.volumes")
+
+    async def export_volume(self, lease: int, name: str) -> LeaseVolumes:
+        """Begin to export a volume that the lease has attached. Raises `NotRunning` where it has not."""
+        path = f"/v1/leases/{format_lease(lease)}/volumes/{name}/export"
+        sign = partial(self._sign, "PUT", path, "", "lease.export", lease, EMPTY_BODY)
+        return await self._document(LeaseVolumes, "PUT", path, sign=sign)
+
+    async def discard_volume(self, lease: int, name: str) -> LeaseVolumes:
+        """Remove a volume that no lease has attached."""
+        path = f"/v1/leases/{format_lease(lease)}/volumes/{name}"
+        sign = partial(self._sign, "DELETE", path, "", "lease.discard", lease, EMPTY_BODY)
+        return await self._document(LeaseVolumes, "DELETE", path, sign=sign)
 
     async def metrics(self, lease: int) -> LeaseMetrics:
         """What the lease has used so far, for a day at most."""

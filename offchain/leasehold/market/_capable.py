@@ -15,6 +15,8 @@ from leasehold.market._units import format_size
 from leasehold.workload import Share, Workload
 
 MAX_UNITS = 8
+COOPERATIVE = "cooperative"
+"""Beside `mps` in what a machine says of its shares: their limits bind only who keeps to them."""
 
 
 def lacking(listing: Listing, workload: Workload, cells: int) -> str | None:
@@ -33,19 +35,23 @@ def lists_image(listing: Listing, workload: Workload) -> bool:
 
 
 def _share(listing: Listing, workload: Workload, cells: int) -> str | None:
-    """Slices by name only where the machine says that it has them. No part of a card whose tenant has not said that he
-    takes it without a limit of memory, where that is all there is.
+    """Slices, and parts by MPS, by name only where the machine says that it has them. No part of a card whose tenant
+    has not said that he takes it without a limit that holds, where that is all there is.
     """
     hardware = listing.hardware
     held = Share.CELLS if cells % CELLS_PER_GPU else Share.WHOLE
-    offered = set(hardware.isolation) if hardware is not None else {Share.MIG, Share.TIME_SLICE}
-    sliced = held is Share.CELLS and Share.TIME_SLICE in offered
-    served = {None, held, Share.MIG} if Share.MIG in offered else {None, held}
-    if workload.share not in (served | {Share.TIME_SLICE} if sliced else served):
+    offered = set(hardware.isolation) if hardware is not None else {Share.MIG, Share.MPS, Share.TIME_SLICE}
+    in_parts = {Share.MPS, Share.TIME_SLICE} & offered if held is Share.CELLS else set()
+    if workload.share not in {None, held, *({Share.MIG} & offered), *in_parts}:
         return f"share: the lease would hold its GPUs as `{held}`, not `{workload.share}`"
-    if sliced and Share.MIG not in offered and workload.share is not Share.TIME_SLICE:
-        return "share: parts of its GPUs are time on them, without a limit of memory: ask for `time-slice` by name"
-    return None
+    fenced = Share.MIG in offered or (Share.MPS in offered and COOPERATIVE not in offered)
+    if not in_parts or fenced or workload.share in in_parts:
+        return None
+    if Share.MPS in offered:
+        return "share: parts of its GPUs have limits that bind only who keeps to them: ask for `mps` by name"
+    return (
+        "share: parts of its GPUs are time on them, without a limit of memory: ask for `time-slice` by name"
+    )
 
 
 def _hardware(listing: Listing, workload: Workload, cells: int) -> str | None:

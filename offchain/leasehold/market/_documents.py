@@ -111,9 +111,10 @@ class Hardware(_Document):
     """hardware.json, version 1. A host without a GPU sells `cpu_units` equal units instead.
 
     What it says of processors, memory and disk is the machine's part of its host, which was divided into `host_units`.
-    isolation: by what shares of a card are kept apart; empty where cards are leased whole. rdma: `None` where the host
-    does not say. disks: those on which leases have their files; `None` as with `rdma`. architecture: of its processors,
-    as images name them; empty where it does not say.
+    isolation: by what shares of a card are kept apart; empty where cards are leased whole. fault_domain: what a fault
+    of one tenant's work ends: his `share`, or all on the `card`. rdma: `None` where the host does not say. disks: those
+    on which leases have their files; `None` as with `rdma`. architecture: of its processors, as images name them; empty
+    where it does not say.
     """
 
     version: Literal[1]
@@ -126,6 +127,7 @@ class Hardware(_Document):
     driver: Text | None = None
     cuda: Text | None = None
     isolation: Annotated[tuple[Text, ...], Field(max_length=16)] = ()
+    fault_domain: Text | None = None
     rdma: Annotated[tuple[RdmaPort, ...], Field(max_length=64)] | None = None
     disks: Annotated[tuple[DiskDevice, ...], Field(max_length=64)] | None = None
     kernel: Text = ""

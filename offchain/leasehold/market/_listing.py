@@ -12,6 +12,7 @@ from leasehold.market import _machine_facts as facts
 from leasehold.market._errors import InvalidInput
 from leasehold.market._money import Money
 from leasehold.market._placing import free_cells, free_gpus
+from leasehold.market._track import Track
 from leasehold.market._units import to_tokens
 from leasehold.market.query import Fact, FieldKind, Query, Schema, SearchField, parse
 
@@ -21,13 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Listing:
-    """One machine of the pool. A document that could not be fetched is `None`, and `missing` says why."""
+    """One machine of the pool. A document that could not be fetched is `None`, and `missing` says why. track: what the
+    chain remembers of it, where somebody asked.
+    """
 
     machine: Machine
     money: Money
     hardware: Hardware | None = None
     contact: Contact | None = None
     missing: str | None = None
+    track: Track | None = None
 
     @property
     def id(self) -> int:
@@ -105,6 +109,10 @@ def _egress(listing: Listing) -> Fact:
     return listing.contact.egress.policy if listing.contact and listing.contact.egress else None
 
 
+def _track(fact: Callable[[Track], Fact]) -> Callable[[Listing], Fact]:
+    return lambda listing: None if listing.track is None else fact(listing.track)
+
+
 def _images(listing: Listing) -> Fact:
     images = listing.contact.images if listing.contact else ()
     return frozenset(text for image in images for text in (image.id, image.name) if text)
@@ -178,7 +186,14 @@ MACHINES: Schema[Listing] = Schema.of(
             "isolation",
             FieldKind.SET,
             _hardware(facts.isolation_of),
-            "what keeps shares of a GPU apart: `whole`, `mig`, `mps`, `time-slice`",
+            "what keeps shares of a GPU apart: `whole`, `mig`, `mps`, `time-slice`; with `mps`, `cooperative` where "
+            "its limits bind only who keeps to them",
+        ),
+        SearchField(
+            "fault_domain",
+            FieldKind.TEXT,
+            _hardware(facts.fault_domain_of),
+            "what a fault of one tenant's work ends: his own `share`, or all on the `card`",
         ),
         SearchField(
             "nvlink",
@@ -284,10 +299,37 @@ MACHINES: Schema[Listing] = Schema.of(
             lambda m: bool(m.contact.maintenance) if m.contact else None,
             "whether its owner has announced to work on it",
         ),
+        SearchField(
+            "score", FieldKind.NUMBER, _track(lambda track: track.score), "its provider's score, 0 to 1000"
+        ),
+        SearchField(
+            "stars",
+            FieldKind.NUMBER,
+            _track(lambda track: track.stars),
+            "mean of its tenants' ratings, 1 to 5, by the fees that they paid",
+        ),
+        SearchField(
+            "ratings", FieldKind.NUMBER, _track(lambda track: track.ratings), "how many tenants have rated it"
+        ),
+        SearchField(
+            "started",
+            FieldKind.NUMBER,
+            _track(lambda track: track.start_rate),
+            "how many of 100 leases were started, not declined nor left",
+        ),
+        SearchField(
+            "uptime",
+            FieldKind.NUMBER,
+            _track(lambda track: track.uptime),
+            "of 100 parts of the last 30 days, those in which it was not down",
+        ),
     ),
     text=("gpu", "class", "country", "image"),
 )
 
+
+TRACKED = ("score", "stars", "ratings", "started", "uptime")
+"""What the chain remembers, and is worked out only when somebody searches or sorts by it."""
 
 AT_HAND = ("image", "dataset", "maintenance", "egress")
 """What changes daily, and is asked of the agents themselves when somebody searches by it."""

@@ -29,6 +29,13 @@ def isolation_of(hardware: Hardware) -> frozenset[str] | None:
     return frozenset(hardware.isolation or (WHOLE,)) if hardware.gpus else None
 
 
+def fault_domain_of(hardware: Hardware) -> str | None:
+    """What a fault of one tenant's work ends, where the machine says so; of cards leased whole, his own share."""
+    if set(hardware.isolation) <= {WHOLE}:
+        return "share"
+    return hardware.fault_domain
+
+
 def pcie_of(hardware: Hardware) -> int | None:
     return _least(None if gpu.pcie is None else gpu.pcie.generation for gpu in hardware.gpus)
 

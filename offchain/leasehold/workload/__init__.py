@@ -12,7 +12,7 @@ from leasehold._faces import face
 
 if TYPE_CHECKING:
     from leasehold.workload._code_folder import CodeContents, CodeFolder, KnownFiles, survey
-    from leasehold.workload._code_packs import MAX_PACKED, fold, packs, unfolded, unpacked
+    from leasehold.workload._code_packs import MAX_PACKED, Unpacked, fold, packs, unfolded, unpacked
     from leasehold.workload._code_tree import MAX_CODE_TREE, CodeEntry, CodeKind, CodeTree
     from leasehold.workload._image import RegistryLogin, Ulimits
     from leasehold.workload._model import (
@@ -65,6 +65,7 @@ __all__ = [
     "Template",
     "TemplateUnknown",
     "Ulimits",
+    "Unpacked",
     "VolumeMount",
     "Workload",
     "WorkloadKind",
@@ -87,7 +88,7 @@ __all__ = [
 
 _PARTS = {
     "_code_folder": ("CodeContents", "CodeFolder", "KnownFiles", "survey"),
-    "_code_packs": ("MAX_PACKED", "fold", "packs", "unfolded", "unpacked"),
+    "_code_packs": ("MAX_PACKED", "Unpacked", "fold", "packs", "unfolded", "unpacked"),
     "_code_tree": ("MAX_CODE_TREE", "CodeEntry", "CodeKind", "CodeTree"),
     "_image": ("RegistryLogin", "Ulimits"),
     "_model": (

@@ -32,6 +32,10 @@ KnownFiles = MutableMapping[bytes, tuple[Seen, tuple[bytes, ...]]]
 """The chunks of files that were read before, by path."""
 
 
+_Rules = tuple[tuple[str, GitIgnoreSpec], ...]
+"""What each folder on the way says, from the topmost: its path with a slash, and its patterns."""
+
+
 @dataclass(frozen=True)
 class CodeFolder:
     """A folder that goes in with a workload: `path` here, `at` in the container. ignore: more patterns, as git's."""
@@ -49,9 +53,24 @@ class CodeContents:
     tree: CodeTree
     skipped: tuple[str, ...] = ()
     _places: dict[bytes, tuple[bytes, int]] = field(default_factory=dict, repr=False)
+    _rules: dict[bytes, _Rules] = field(default_factory=dict, repr=False)
+
+    def ignores(self, path: bytes) -> bool:
+        """Whether something of that path would be left behind, or lies in what would."""
+        parts = path.split(b"/")
+        rules = self._rules.get(b"", ())
+        for number, part in enumerate(parts, 1):
+            below = b"/".join(parts[:number])
+            if part in _NEVER or _ignored(below, rules, isfolder=number < len(parts)):
+                return True
+            rules = self._rules.get(below, rules)
+        return _ignored(path, rules, isfolder=True)
 
     def pieces(self, wanted: Collection[bytes]) -> Iterator[bytes]:
-        """The bytes of those chunks, read now. Raises CodeInvalid where a file has changed since the look."""
+        """The bytes of those chunks, read now: who is given them checks them against the list.
+
+        Raises CodeInvalid where a file is shorter than it was, or gone.
+        """
         root = os.fsencode(self.folder.path)
         last, descriptor = b"", -1
         try:
@@ -64,7 +83,7 @@ class CodeContents:
                         os.close(descriptor)
                     descriptor, last = _opened(root, path), path
                 piece = os.pread(descriptor, size, offset)
-                if hashlib.sha256(piece).digest() != chunk:
+                if len(piece) != size:
                     raise CodeInvalid(f"`{os.fsdecode(path)}` was written to while it was read")
                 yield piece
         finally:
@@ -72,26 +91,25 @@ class CodeContents:
                 os.close(descriptor)
 
 
-def survey(folder: CodeFolder, known: KnownFiles | None = None) -> CodeContents:
+def survey(folder: CodeFolder, known: KnownFiles | None = None, *, read: bool = True) -> CodeContents:
     """What of the folder goes along. Only files that `known` does not have as they are now are read, and then it does.
+    Without `read` none are, and what is found has no chunks.
 
     Raises:
         CodeInvalid: there is no such folder, or more in it than can go along.
     """
-    look = _Look(folder, known if known is not None else {})
+    look = _Look(folder, known if known is not None else {}, read)
     try:
         look.folder(os.fsencode(folder.path), b"", ())
     except OSError as error:
         raise CodeInvalid(f"`{folder.path}` cannot be read as a folder ({error.strerror})") from None
-    return CodeContents(folder, CodeTree.of(look.entries), tuple(look.skipped), look.places)
-
-
-_Rules = tuple[tuple[str, GitIgnoreSpec], ...]
-"""What each folder on the way says, from the topmost: its path with a slash, and its patterns."""
+    return CodeContents(folder, CodeTree.of(look.entries), tuple(look.skipped), look.places, look.rules)
 
 
 class _Look:
-    def __init__(self, folder: CodeFolder, known: KnownFiles) -> None:
+    def __init__(self, folder: CodeFolder, known: KnownFiles, read: bool) -> None:
+        self._read = read
+        self.rules: dict[bytes, _Rules] = {}
         self.entries: list[CodeEntry] = []
         self.skipped: list[str] = []
         self.places: dict[bytes, tuple[bytes, int]] = {}
@@ -100,17 +118,17 @@ class _Look:
         known.clear()  # what is there no more is forgotten
         self._now = time.time_ns()
         self._file = OWN_IGNORE if (folder.path / OWN_IGNORE).is_file() else GIT_IGNORE
-        self._more = GitIgnoreSpec.from_lines(folder.ignore) if folder.ignore else None
+        self._more: _Rules = (("", GitIgnoreSpec.from_lines(folder.ignore)),) if folder.ignore else ()
 
     def folder(self, place: bytes, path: bytes, rules: _Rules) -> None:
         """All below one folder, which lies at `place`."""
         with os.scandir(place) as listing:
             found = sorted(listing, key=lambda entry: entry.name)
-        rules = self._with_own(place, path, rules)
+        rules = self.rules[path] = self._with_own(place, path, rules)
         for entry in found:
             below = path + b"/" + entry.name if path else entry.name
             isfolder = entry.is_dir(follow_symlinks=False)
-            if entry.name in _NEVER or self._ignored(below, rules, isfolder=isfolder):
+            if entry.name in _NEVER or _ignored(below, rules, isfolder=isfolder):
                 continue
             if len(self.entries) >= MAX_CODE_ENTRIES:
                 raise CodeInvalid(f"it has more than {MAX_CODE_ENTRIES} entries that are not ignored")
@@ -129,7 +147,9 @@ class _Look:
             target = os.readlink(entry.path)
             self.entries.append(CodeEntry(path, CodeKind.LINK, 0o777, when, target=target))
         elif stat.S_ISREG(status.st_mode):
-            size, chunks = self._file_chunks(entry.path, path, status)
+            size, chunks = status.st_size, tuple[bytes, ...]()
+            if self._read:
+                size, chunks = self._file_chunks(entry.path, path, status)
             self.entries.append(CodeEntry(path, CodeKind.FILE, mode, when, size, chunks))
             for number, chunk in enumerate(chunks):
                 self.places.setdefault(chunk, (path, number * CHUNK))
@@ -153,38 +173,35 @@ class _Look:
             with open(os.path.join(place, os.fsencode(self._file)), errors="replace") as file:
                 lines = file.read().splitlines()
         except OSError:
-            return rules
-        return (*rules, (os.fsdecode(path + b"/") if path else "", GitIgnoreSpec.from_lines(lines)))
+            lines = []
+        own = self._more if not path else ()
+        if not lines:
+            return (*rules, *own)
+        return (*rules, *own, (os.fsdecode(path + b"/") if path else "", GitIgnoreSpec.from_lines(lines)))
 
-    def _ignored(self, path: bytes, rules: _Rules, *, isfolder: bool) -> bool:
-        """The nearest folder's word counts, where it has one."""
-        text = os.fsdecode(path) + ("/" if isfolder else "")
-        if self._more is not None and self._more.match_file(text):
-            return True
-        for prefix, patterns in reversed(rules):
-            if (said := patterns.check_file(text[len(prefix) :]).include) is not None:
-                return said
-        return False
+
+def _ignored(path: bytes, rules: _Rules, *, isfolder: bool) -> bool:
+    """The nearest folder's word counts, where it has one."""
+    text = os.fsdecode(path) + ("/" if isfolder else "")
+    for prefix, patterns in reversed(rules):
+        if (said := patterns.check_file(text[len(prefix) :]).include) is not None:
+            return said
+    return False
 
 
 def _read(place: bytes) -> tuple[int, tuple[bytes, ...]]:
+    """A file's size and chunks. A regular file is read short at its end alone."""
     descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         size, chunks = 0, list[bytes]()
-        while piece := _whole(descriptor, size):
+        while piece := os.pread(descriptor, CHUNK, size):
             size += len(piece)
             chunks.append(hashlib.sha256(piece).digest())
+            if len(piece) < CHUNK:
+                break
         return size, tuple(chunks)
     finally:
         os.close(descriptor)
-
-
-def _whole(descriptor: int, offset: int) -> bytes:
-    """`CHUNK` bytes, or what there is up to the end."""
-    piece = os.pread(descriptor, CHUNK, offset)
-    while 0 < len(piece) < CHUNK and (more := os.pread(descriptor, CHUNK - len(piece), offset + len(piece))):
-        piece += more
-    return piece
 
 
 def _opened(root: bytes, path: bytes) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import zstandard
@@ -15,37 +16,38 @@ from leasehold.workload._code_tree import CHUNK, MAX_CODE_TREE
 PACK: Final = 7 << 20
 """Bytes of pieces after which a pack is full."""
 MAX_PACK: Final = PACK + CHUNK
-MAX_PACKED: Final = MAX_PACK + (MAX_PACK >> 7) + 4096
+MAX_PACKED: Final = MAX_PACK + (MAX_PACK >> 4) + 4096
 """What a pack comes to, packed, at most: what does not compress grows a little."""
+_MAX_FRAMED: Final = MAX_PACK + (MAX_PACK >> 4)
 _LEVEL: Final = 1
 _SIZE: Final = struct.Struct(">I")
 
 
-def packs(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Pieces as packs, each full but the last."""
-    full: list[bytes] = []
+def packs(pieces: Iterable[bytes], compress: Callable[[], bool] = lambda: True) -> Iterator[bytes]:
+    """Pieces as packs, each full but the last. `compress` is asked before each."""
+    framed: list[bytes] = []
     size = 0
     for piece in pieces:
-        full.append(piece)
+        framed += (_SIZE.pack(len(piece)), piece)
         size += len(piece)
         if size >= PACK:
-            yield packed(full)
-            full, size = [], 0
-    if full:
-        yield packed(full)
+            yield _packed(framed, compress())
+            framed, size = [], 0
+    if framed:
+        yield _packed(framed, compress())
 
 
-def packed(pieces: list[bytes]) -> bytes:
-    """One pack."""
-    compressor = zstandard.ZstdCompressor(level=_LEVEL)
-    framed = [part for piece in pieces for part in (_SIZE.pack(len(piece)), piece)]
-    return compressor.compress(b"".join(framed))
+def _packed(framed: list[bytes], compress: bool) -> bytes:
+    """One pack. What is not compressed begins with a length, which zstd's first bytes never are."""
+    joined = b"".join(framed)
+    return fold(joined) if compress else joined
 
 
-def unpacked(pack: bytes) -> Iterator[tuple[bytes, memoryview]]:
-    """Each piece and its digest, out of what a stranger packed. Raises CodeInvalid."""
-    data = memoryview(unfolded(pack, MAX_PACK + (MAX_PACK >> 4)))
-    at, end = 0, len(data)
+def unpacked(pack: bytes) -> Unpacked:
+    """The pieces of what a stranger packed. Raises CodeInvalid."""
+    folded = pack.startswith(zstandard.FRAME_HEADER)
+    data = unfolded(pack, _MAX_FRAMED) if folded else pack
+    view, at, end, pieces = memoryview(data), 0, len(data), list[tuple[bytes, int, int]]()
     while at < end:
         if at + _SIZE.size > end:
             raise CodeInvalid("a pack breaks off")
@@ -53,9 +55,17 @@ def unpacked(pack: bytes) -> Iterator[tuple[bytes, memoryview]]:
         at += _SIZE.size
         if not 0 < size <= CHUNK or at + size > end:
             raise CodeInvalid("a piece has another size than there can be")
-        piece = data[at : at + size]
+        pieces.append((hashlib.sha256(view[at : at + size]).digest(), at, size))
         at += size
-        yield hashlib.sha256(piece).digest(), piece
+    return Unpacked(data, tuple(pieces))
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """pieces: the digest of each, and where in `data` it begins and how long it is."""
+
+    data: bytes
+    pieces: tuple[tuple[bytes, int, int], ...]
 
 
 def fold(data: bytes) -> bytes:

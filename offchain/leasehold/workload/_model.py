@@ -41,7 +41,6 @@ UNSERVED_FIELDS: Final = ("checkpoint", "cluster", "tasks")
 
 _UNSERVED_VALUES: Final = {
     "kind": ("vm", "service"),
-    "share": ("mps",),
 }
 _FROM_NO_REGISTRY: Final = ("sha256:", "ipfs:")
 _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -188,13 +187,14 @@ class WorkloadKind(StrEnum):
 
 
 class Share(StrEnum):
-    """How the workload must hold its GPUs: whole ones, cells of one, slices that the hardware keeps apart, or time on a
-    card that others compute on as well, without a limit of memory.
+    """How the workload must hold its GPUs: whole ones, cells of one, slices that the hardware keeps apart, a part of a
+    card that others compute on as well (MPS), or time on one, without a limit of memory.
     """
 
     WHOLE = "whole"
     CELLS = "cells"
     MIG = "mig"
+    MPS = "mps"
     TIME_SLICE = "time-slice"
 
 
@@ -256,11 +256,13 @@ class Code(WorkloadPart):
 class VolumeMount(WorkloadPart):
     """A volume of the tenant's, to read and to write at `path`. It lies on the machine under `key`, which is never
     noted there. `size` is the most that it holds; left out, as much as it does, or what the machine gives a new one.
+    `source`: an export of the volume (a CID), of which one is filled that is made anew there.
     """
 
     name: VolumeName
     path: ContainerPath
     size: Annotated[Bytes, Field(ge=LEAST_VOLUME_BYTES)] | None = None
+    source: Cid | None = None
     key: Annotated[VolumeKey | None, Field(repr=False)] = None
 
 

@@ -28,6 +28,8 @@ RIGHTS = {
     "put_workload": UPLOAD,
     "put_closing_order": "lease.closing-order",
     "lease_statement": "lease.status",
+    "offer_code": "lease.code",
+    "put_code": "lease.code",
 }
 """What a request for an operation is signed for, where its name does not say so."""
 UPGRADE = {
@@ -39,6 +41,7 @@ UPGRADE = {
 VALUES = {
     "lease": "12",
     "key": "11" * 32,
+    "name": "models",
     "digest": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 }
 """What stands in a path: a lease of the tenant's, the digest of a body of no bytes."""

@@ -1,4 +1,5 @@
-"""`nvidia-smi mig` for machines that have no card: it answers in the tool's words, and changes the cards of `StandIn`.
+"""`nvidia-smi mig`, `memory-limits` and `-c` for machines that have no card: it answers in the tool's words, and
+changes the cards of `StandIn`. What a control group has of a card's memory lies beside them (`use_memory`).
 
 `install` puts it on a PATH. It takes the arguments that `tests/agent/transcripts` has and refuses every other with exit
 code 2, so that a wrong one fails a test; all that it was asked is kept beside it.
@@ -75,17 +76,61 @@ def _answer(nvml: StandIn, transcript: str, arguments: Sequence[str]) -> str:
             return _end_compute(_card(nvml, card), int(number))
         case ["mig", "-i", card, "-dgi", "-gi", number]:
             return _end(_card(nvml, card), int(number))
+        case ["memory-limits", "--set", "-n", group, "--soft-limit", soft, "--hard-limit", hard, "-i", card]:
+            return _limit(nvml, card, group, soft, hard)
+        case ["memory-limits", "--get", "-n", group, "-i", card]:
+            return _limit_of(nvml, card, group)
+        case ["-i", card, "-c", ("DEFAULT" | "EXCLUSIVE_PROCESS") as mode]:
+            _any_card(nvml, card).set(compute_mode=0 if mode == "DEFAULT" else 3)
+            return ""
     raise ValueError(" ".join(arguments))
 
 
-def _card(nvml: StandIn, name: str) -> Card:
+def _any_card(nvml: StandIn, name: str) -> Card:
     """By its UUID: an index is another card once one is gone."""
     for index in range(int(nvml.get("cards") or 0)):
         if nvml.card(index).uuid == name:
-            if nvml.card(index).get("mig") != "1":
-                raise Refused("No MIG-enabled devices found.")
             return nvml.card(index)
     raise ValueError(name)
+
+
+def _card(nvml: StandIn, name: str) -> Card:
+    card = _any_card(nvml, name)
+    if card.get("mig") != "1":
+        raise Refused("No MIG-enabled devices found.")
+    return card
+
+
+def use_memory(card: Card, group: Path, mib: int) -> None:
+    """A process in the control group has so much of the card's memory."""
+    card.set({f"used.{group}": mib})
+
+
+def _limit(nvml: StandIn, name: str, group: str, soft: str, hard: str) -> str:
+    """The group is a folder, and limits are MiB."""
+    if not (soft.isdigit() and hard.isdigit()):
+        raise Refused(said("memory-limits", "nvidia-smi memory-limits --set -n /sys/fs/cgroup/mygroup "
+                           "--soft-limit 40G --hard-limit 40G -i 0").rstrip())  # fmt: skip
+    if not Path(group).is_dir() or nvml.get("no_memory_limits"):
+        raise Refused("Unable to set memory limit: Not Supported")
+    _any_card(nvml, name).set({f"limit.{group}": f"{soft},{hard}"})
+    return ""
+
+
+def _limit_of(nvml: StandIn, name: str, group: str) -> str:
+    card = _any_card(nvml, name)
+    limits = (card.get(f"limit.{group}") or "").split(",")
+    if not Path(group).is_dir() or len(limits) != 2:
+        raise Refused("Unable to get memory limit: Not Supported")
+    printed = said("memory-limits", "nvidia-smi memory-limits --get -n /sys/fs/cgroup/mygroup -i 0")
+    for shown, value in (
+        ("/sys/fs/cgroup/mygroup", group),
+        ("4096", limits[0]),
+        ("8192", limits[1]),
+        ("512", card.get(f"used.{group}") or "0"),
+    ):
+        printed = printed.replace(shown, value, 1)
+    return printed
 
 
 def _instances(card: Card) -> dict[int, tuple[int, str, int, int, str]]:

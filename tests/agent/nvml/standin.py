@@ -11,16 +11,14 @@ import contextlib
 import ctypes
 import fcntl
 import functools
-import hashlib
 import os
-import shutil
-import subprocess
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tests.shared_library import built
+
 SOURCE = Path(__file__).with_name("nvml.c")
-BUILD = Path(__file__).parents[3] / "build" / "nvml"
 VARIABLE = "LEASEHOLD_NVML"
 """Names the file that the library reads; without it, the library says that it is not there."""
 GPU_IS_LOST, DRIVER_MISMATCH, NO_DRIVER = 15, 18, 9
@@ -92,18 +90,8 @@ RTX_4090: dict[str, object] = {
 
 @functools.cache
 def library() -> Path:
-    """The folder of `libnvidia-ml.so.1`, for `LD_LIBRARY_PATH`. Built once for each content of its source."""
-    folder = BUILD / hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:12]
-    if not (folder / "libnvidia-ml.so.1").exists():
-        compiler = shutil.which("cc")
-        assert compiler, "a C compiler is part of the development tools"
-        folder.mkdir(parents=True, exist_ok=True)
-        made = folder / f"{uuid.uuid4().hex}.so"
-        named = "-Wl,-soname,libnvidia-ml.so.1"
-        flags = ["-shared", "-fPIC", "-O1", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", named]
-        subprocess.run([compiler, *flags, "-o", str(made), str(SOURCE)], check=True)
-        made.replace(folder / "libnvidia-ml.so.1")  # whole, whoever else builds it
-    return folder
+    """The folder of `libnvidia-ml.so.1`, for `LD_LIBRARY_PATH`."""
+    return built(SOURCE, "libnvidia-ml.so.1").parent
 
 
 def load() -> None:

@@ -37,6 +37,7 @@ from leasehold.market.wire import (
     refusal,
 )
 from leasehold_agent._errors import EngineDown as EngineDown
+from leasehold_agent._runtime import VolumeFacts
 from leasehold_agent.api import ApiServer
 from leasehold_agent.store import LeaseSample
 
@@ -521,3 +522,25 @@ async def test_a_word_on_something_else_is_none_on_this(
         monkeypatch.setattr(client, "_document", AsyncMock(return_value=lease))
         with pytest.raises(StatementInvalid):
             await client.heartbeat()
+
+
+async def test_a_container_is_stopped_started_and_started_anew(world: World) -> None:
+    async with world.client() as client:
+        assert (await client.power(LEASE, "stop")).phase == "stopped"
+        assert (await client.power(LEASE, "start")).phase == "running"
+        await client.power(LEASE, "restart")
+    assert world.leases.powered == [(LEASE, "stop"), (LEASE, "start"), (LEASE, "restart")]
+
+
+async def test_volumes_are_told_of_exported_and_removed(world: World) -> None:
+    world.leases.cid = "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku"
+    world.leases.volumes_of[LEASE] = [VolumeFacts("models", "/data", 1 << 30, 9, attached=True)]
+    async with world.client() as client:
+        (volume,) = (await client.volumes(LEASE)).volumes
+        assert (volume.name, volume.size, volume.attached, volume.export) == ("models", 1 << 30, True, None)
+        (volume,) = (await client.export_volume(LEASE, "models")).volumes
+        assert volume.export is not None
+        assert volume.export.cid == world.leases.cid
+        with pytest.raises(NotRunning):
+            await client.export_volume(LEASE, "other")
+        assert (await client.discard_volume(LEASE, "models")).volumes == []

@@ -42,7 +42,7 @@ from leasehold.chain import (
 )
 from leasehold.cli import rent as renting
 from leasehold.market import canonical
-from leasehold_agent._runtime import LeaseHandle, PublishedPort, ServeContext
+from leasehold_agent._runtime import LeaseHandle, PublishedPort, ServeContext, VolumeFacts
 from leasehold_agent.api import ApiServer
 from leasehold_agent.ssh import SshServer
 from leasehold_agent.store import LeaseSample
@@ -392,6 +392,28 @@ def test_what_a_lease_uses_is_shown(served: Cli, agent: Agent, pool: Pool) -> No
     assert [reading["at"] for reading in answer["readings"]] == [60, 120, 180]
 
 
+def test_a_container_is_stopped_and_started_by_its_tenant_who_pays_all_the_same(
+    served: Cli, agent: Agent
+) -> None:
+    shown = served("stop", "1", "--dry-run", wallet=RENTER)
+    assert "goes on being billed until it ends" in shown.err
+    assert agent.leases.powered == []
+    assert served("stop", "1", wallet=RENTER, ok=False).code != 0  # nobody is there to say yes
+    assert served("stop", "1", "--yes", wallet=RENTER).out == "Lease 1: its container is stopped.\n"
+    assert served("start", "1", "--json", wallet=RENTER).json == {
+        "lease": "1",
+        "wish": "start",
+        "phase": "running",
+    }
+    served("restart", "1", "--yes", wallet=RENTER)
+    assert [wish for _, wish in agent.leases.powered] == ["stop", "start", "restart"]
+    assert "is 0x" in served("stop", "1", "--yes", wallet="provider", ok=False).err
+    served("close", "1", "--yes", wallet=RENTER)
+    over = served("start", "1", wallet=RENTER, ok=False).err
+    assert "is ended" in over
+    assert "only one that is billed" in over
+
+
 def test_commands_run_with_their_input_output_and_exit_code(served: Cli) -> None:
     ran = served("exec", "1", "--env", "WHO=me", "--", "sh", "-c", "cat; echo $WHO; echo bad >&2", wallet=RENTER,
                  typed="piped\n")  # fmt: skip
@@ -584,3 +606,39 @@ def test_following_logs_ends_with_ctrl_c(served: Cli, agent: Agent, tmp_path: Pa
             process.kill()
         assert process.returncode == 130
         assert b"Traceback" not in said
+
+
+def test_volumes_are_listed_exported_imported_and_removed(
+    served: Cli, agent: Agent, kubo: Kubo, tmp_path: Path
+) -> None:
+    assert (
+        "no volume" in served("volume", "ls", wallet=RENTER).out + served("volume", "ls", wallet=RENTER).err
+    )
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "file").write_text("kept")
+    imported = served("volume", "import", "models", str(folder), "--json", wallet=RENTER).json["cid"]
+    assert (
+        "is no volume's name" in served("volume", "import", "a/b", str(folder), wallet=RENTER, ok=False).err
+    )
+    assert (
+        "is no folder" in served("volume", "import", "x", str(folder / "file"), wallet=RENTER, ok=False).err
+    )
+    agent.leases.cid = imported
+    agent.leases.volumes_of[1 << 16] = [VolumeFacts("models", "/data", 1 << 30, 1 << 20, attached=True)]
+    listed = served("volume", "ls", wallet=RENTER).out
+    assert "models" in listed
+    assert "1 MB" in listed
+    exported = served("volume", "export", "1", "models", wallet=RENTER).out.split()
+    assert exported[0] == imported
+    assert f"models={imported}" in exported
+    agent.leases.change(1 << 16, volumes=("models",))
+    assert "models: attached" in served("show", "1", wallet=RENTER).out
+    closing = served("close", "1", "--dry-run", wallet=RENTER).err
+    assert "Its volumes (models) stay on machine 1" in closing
+    (told,) = served("volume", "ls", "--json", wallet=RENTER).json
+    assert (told["lease"], told["export"]["cid"]) == ("1", imported)
+    assert "attached" in served("volume", "export", "1", "other", "--no-keep", wallet=RENTER, ok=False).err
+    assert served("volume", "rm", "1", "models", wallet=RENTER, ok=False).code != 0  # nobody says yes
+    assert served("volume", "rm", "1", "models", "--yes", wallet=RENTER).out == "Volume models is gone.\n"
+    assert "is 0x" in served("volume", "rm", "1", "models", "--yes", wallet="provider", ok=False).err

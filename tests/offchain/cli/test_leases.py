@@ -92,7 +92,7 @@ def test_closing_pays_for_the_seconds_and_returns_the_rest(market: Cli, lease: s
 
 def test_rejecting_inside_the_trial_keeps_the_hold_fee(market: Cli, lease: str, pool: Pool) -> None:
     pool.anvil.advance(300)
-    assert "Rejecting costs" in market("reject", lease, "--dry-run", wallet=RENTER).out
+    assert "Rejecting lease 1 costs" in market("reject", lease, "--dry-run", wallet=RENTER).out
     rejected = market("reject", lease, "--yes", "--json", wallet=RENTER).json
     assert rejected["state"] == "rejected"
     assert float(rejected["refunded"]) == pytest.approx(5 - 2.5 * 300 / 3_600 / 2, rel=0.01)

@@ -220,6 +220,8 @@ def test_an_unmeasured_machine_has_to_be_asked_for(market: Cli) -> None:
         (("--ready", "http:0/x"), 6, "readiness"),
         (("--dataset", "bafy"), 2, "--dataset CID:/data/name"),
         (("--volume", "models"), 2, "--volume NAME:/data"),
+        (("--volume", "a:/data", "--volume-from", "b=bafy"), 2, "--volume-from NAME=CID"),
+        (("--volume", "a:/data", "--volume-from", "a=bafy"), 6, "is not a CID"),
         (("--volume", "../x:/data"), 6, "volumes.0.name"),
         (("--volume", "a:/out/a", "--output", "/out"), 6, "outputs and volumes"),
         (("--memory", "lots"), 6, "memory"),

@@ -11,7 +11,7 @@ import pytest
 
 from leasehold.chain import Deployment
 from leasehold.errors import SettingsError
-from leasehold.home import Home, Kind, Names, Tag
+from leasehold.home import Home, Kind, NameBook, Tag
 from leasehold.home._errors import BadLabel, BadName, NameTaken, TooManyNames
 from leasehold.home._names import MOST_LABELS
 
@@ -20,11 +20,11 @@ ELSEWHERE = replace(POOL, controller="0x55")
 
 
 @pytest.fixture
-def names(tmp_path: Path) -> Names:
+def names(tmp_path: Path) -> NameBook:
     return Home(tmp_path).names(POOL)
 
 
-def test_what_was_named_and_labelled_is_read_again(names: Names, tmp_path: Path) -> None:
+def test_what_was_named_and_labelled_is_read_again(names: NameBook, tmp_path: Path) -> None:
     assert names.all(Kind.LEASE) == {}
     names.call(Kind.LEASE, 12 << 16, "train")
     names.label(Kind.LEASE, 12 << 16, {"project": "vision", "who": "ada"})
@@ -39,7 +39,7 @@ def test_what_was_named_and_labelled_is_read_again(names: Names, tmp_path: Path)
     assert again.all(Kind.LEASE) == {}
 
 
-def test_leases_and_machines_are_a_pools_and_the_rest_is_everywhere(names: Names, tmp_path: Path) -> None:
+def test_leases_and_machines_are_a_pools_and_the_rest_is_everywhere(names: NameBook, tmp_path: Path) -> None:
     for kind, thing in ((Kind.LEASE, 1), (Kind.MACHINE, 7), (Kind.DATASET, "bafy"), (Kind.ADDRESS, "0x55")):
         names.call(kind, thing, "same")  # what stands for one kind says nothing of another
     other = Home(tmp_path).names(ELSEWHERE)
@@ -49,7 +49,7 @@ def test_leases_and_machines_are_a_pools_and_the_rest_is_everywhere(names: Names
     assert all(path.stat().st_mode & 0o077 == 0 for path in (tmp_path / "names").iterdir())
 
 
-def test_leases_may_share_a_name_and_nothing_else_does(names: Names) -> None:
+def test_leases_may_share_a_name_and_nothing_else_does(names: NameBook) -> None:
     names.call(Kind.LEASE, 1, "train")
     names.call(Kind.LEASE, 2, "train")
     assert names.called(Kind.LEASE, "train") == ("1", "2")
@@ -63,7 +63,7 @@ def test_leases_may_share_a_name_and_nothing_else_does(names: Names) -> None:
 @pytest.mark.parametrize(
     "name", ["", "12", "12.1", "0xab", "-x", "a:b", "x" * 65, "a\nb", "a ", "\x1b[31m", "é"]
 )
-def test_what_is_taken_for_something_else_is_no_name(names: Names, name: str) -> None:
+def test_what_is_taken_for_something_else_is_no_name(names: NameBook, name: str) -> None:
     with pytest.raises(BadName):
         names.call(Kind.LEASE, 1, name)
 
@@ -71,13 +71,13 @@ def test_what_is_taken_for_something_else_is_no_name(names: Names, name: str) ->
 @pytest.mark.parametrize(
     "label", [("", "x"), ("a b", "x"), ("-a", "x"), ("a", ""), ("a", "x\ny"), ("a", "x" * 129), ("a=b", "x")]
 )
-def test_what_cannot_be_typed_is_no_label(names: Names, label: tuple[str, str]) -> None:
+def test_what_cannot_be_typed_is_no_label(names: NameBook, label: tuple[str, str]) -> None:
     with pytest.raises(BadLabel):
         names.label(Kind.LEASE, 1, dict([label]))
     assert names.all(Kind.LEASE) == {}
 
 
-def test_the_files_stay_small(names: Names, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_files_stay_small(names: NameBook, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TooManyNames):
         names.label(Kind.LEASE, 1, {f"l{number}": "x" for number in range(MOST_LABELS + 1)})
     monkeypatch.setattr("leasehold.home._names.MOST_NAMED", 2)
@@ -89,8 +89,8 @@ def test_the_files_stay_small(names: Names, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("damage", ["{", "[]", '{"lease": []}', '{"lease": {"1": "train"}}', "\0"])
-def test_a_damaged_file_is_said_and_kept(names: Names, tmp_path: Path, damage: str) -> None:
-    """Names were typed by somebody: what cannot be read is not written over."""
+def test_a_damaged_file_is_said_and_kept(names: NameBook, tmp_path: Path, damage: str) -> None:
+    """NameBook were typed by somebody: what cannot be read is not written over."""
     names.call(Kind.LEASE, 1, "a")
     (path,) = (tmp_path / "names").iterdir()
     path.write_text(damage)
@@ -110,7 +110,7 @@ def test_writers_wait_for_one_another(tmp_path: Path) -> None:
     assert len(Home(tmp_path).names(POOL).all(Kind.LEASE)) == 32
 
 
-def test_what_a_later_version_keeps_of_other_kinds_does_no_harm(names: Names, tmp_path: Path) -> None:
+def test_what_a_later_version_keeps_of_other_kinds_does_no_harm(names: NameBook, tmp_path: Path) -> None:
     names.call(Kind.LEASE, 1, "a")
     (path,) = (tmp_path / "names").iterdir()
     path.write_text(json.dumps({**json.loads(path.read_text()), "later": {"x": {"name": "y"}}}))

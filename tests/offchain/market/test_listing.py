@@ -131,7 +131,8 @@ GAMING = host(
     id_=6,
     driver="550.54.15",
     cuda="12.4",
-    isolation=["mps", "time-slice"],
+    isolation=["mps", "cooperative"],
+    fault_domain="card",
     rdma=[],
     measured={"down": 50_500_000},
 )
@@ -142,7 +143,10 @@ GAMING = host(
     [
         ("isolation:mig", [5]),
         ("isolation:mps", [6]),
-        ("isolation:mig,time-slice", [5, 6]),
+        ("isolation:mig,cooperative", [5, 6]),
+        ("isolation:mps -isolation:cooperative", []),
+        ("fault_domain:card", [6]),
+        ("fault_domain:share", [1]),
         ("isolation:whole", [1, 5]),
         ("cuda>=12.8", [5]),
         ("cuda>=12.10", []),
@@ -174,6 +178,7 @@ def test_a_search_finds_hosts_by_what_they_say_of_their_cards(text: str, ids: li
 
 
 PARTS_ARE_TIME = "ask for `time-slice` by name"
+LIMITS_ARE_KEPT_TO = "ask for `mps` by name"
 
 
 @pytest.mark.parametrize(
@@ -189,6 +194,18 @@ PARTS_ARE_TIME = "ask for `time-slice` by name"
         (["time-slice"], "mig", 4, "`cells`, not `mig`"),
         (["time-slice"], "time-slice", 8, "`whole`, not `time-slice`"),
         (["time-slice"], None, 8, None),
+        (["mps"], None, 4, None),
+        (["mps"], "cells", 4, None),
+        (["mps"], "mps", 4, None),
+        (["mps"], "mps", 8, "`whole`, not `mps`"),
+        (["mps"], "mig", 4, "`cells`, not `mig`"),
+        (["mps"], "time-slice", 4, "`cells`, not `time-slice`"),
+        (["mps", "cooperative"], "mps", 4, None),
+        (["mps", "cooperative"], None, 4, LIMITS_ARE_KEPT_TO),
+        (["mps", "cooperative"], "cells", 4, LIMITS_ARE_KEPT_TO),
+        (["mps", "cooperative"], None, 8, None),
+        (["mig"], "mps", 4, "`cells`, not `mps`"),
+        (None, "mps", 4, None),
         (["whole"], "mig", 8, "`whole`, not `mig`"),
         ([], "time-slice", 4, "`cells`, not `time-slice`"),
         (None, "mig", 4, None),

@@ -118,7 +118,7 @@ def test_what_is_not_served_is_refused_by_name(field: str) -> None:
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("kind", "vm"), ("kind", "service"), ("share", "mps")],
+    [("kind", "vm"), ("kind", "service")],
 )
 def test_values_not_served_are_refused_by_name(field: str, value: str) -> None:
     with pytest.raises(WorkloadUnsupported, match=f"`{field} = {value}`"):

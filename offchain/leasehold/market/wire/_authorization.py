@@ -29,6 +29,12 @@ OPS: Final = (
     "lease.ssh",
     "lease.metrics",
     "lease.code",
+    "lease.stop",
+    "lease.start",
+    "lease.restart",
+    "lease.volumes",
+    "lease.export",
+    "lease.discard",
 )
 """Every operation that a request can name, and a session grant."""
 UPLOAD: Final = "workload.put"

@@ -10,8 +10,19 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from leasehold.chain import ClosingOrder
 
 Phase = Literal[
-    "pulling", "fetching", "starting", "ready", "running", "finished", "stopping", "ended", "declined"
+    "pulling",
+    "fetching",
+    "starting",
+    "ready",
+    "running",
+    "stopped",
+    "finished",
+    "stopping",
+    "ended",
+    "declined",
 ]
+PowerWish = Literal["stop", "start", "restart"]
+"""What a tenant can have done with a container while its lease goes on."""
 Whole = Annotated[int, Field(ge=0)]
 
 
@@ -112,7 +123,8 @@ class LeaseStatus(WireDocument):
     """`lease` as it is shown (`12.1`), `lease_id` as the chain has it, in decimal; `end` in unix seconds; `name` as
     its workload has it. `renews`: the lease, as it is shown, with whose data it goes on. `exit_code` is that of a
     command that has ended by itself, and is not started again; `closes_when_done`: the agent has an order to close the
-    lease then.
+    lease then. `volumes`: the names of those that it has, which are kept as long as it is. `host`: at which its ports
+    are published, if it has any.
     """
 
     lease: str
@@ -131,8 +143,10 @@ class LeaseStatus(WireDocument):
     kept: Kept | None = None
     name: str | None = None
     renews: str | None = None
+    host: str | None = None
     exit_code: int | None = None
     closes_when_done: bool = False
+    volumes: list[str] = []
 
 
 class ClosingOrderDocument(WireDocument):
@@ -167,6 +181,33 @@ class SshCertificate(WireDocument):
 
     certificate: str
     valid_until: int
+
+
+class VolumeExportStatus(WireDocument):
+    """An export of a volume. `read`: bytes read so far. `detail`: why it failed."""
+
+    state: Literal["running", "done", "failed"]
+    cid: str | None = None
+    read: Whole = 0
+    detail: str = ""
+
+
+class LeaseVolume(WireDocument):
+    """A volume that a lease names: `size` bytes of the host's disk, of which `used` where that is known; none where it
+    is not there. `attached`: to this lease.
+    """
+
+    name: str
+    path: str
+    size: Whole | None = None
+    used: Whole | None = None
+    attached: bool = False
+    export: VolumeExportStatus | None = None
+
+
+class LeaseVolumes(WireDocument):
+    lease: str
+    volumes: list[LeaseVolume]
 
 
 class LeaseReading(WireDocument):

@@ -26,6 +26,7 @@
         ├── BodyTooLarge                413
         ├── DigestMismatch              422
         ├── OrderRefused                422
+        ├── VolumeBusy                  409
         ├── CodeRefused                 422
         ├── BadCall                     400
         ├── TooManyRequests             429
@@ -197,6 +198,12 @@ class CodeRefused(AgentRefusal):
     code = "code-refused"
     status = 422
     title = "Code that the lease does not name, or that cannot travel"
+
+
+class VolumeBusy(AgentRefusal):
+    code = "volume-busy"
+    status = 409
+    title = "The volume cannot be had now"
 
 
 class BadCall(AgentRefusal):

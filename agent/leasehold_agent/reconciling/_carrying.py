@@ -1,0 +1,189 @@
+"""Volumes on their way: exported while their lease lives, and filled of an export where one is made.
+
+An export is sealed under the volume's own key and lies on the host's IPFS node until the lease goes, or another export
+takes its place. One that a restart of the agent cuts off is asked for again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import structlog
+
+from leasehold.chain import cid_of_digest, format_lease
+from leasehold.datasets import MAX_INDEX, Ipfs, TreePack, TreeSeal, TreeUnpack, decode_index
+from leasehold.errors import DatasetCorrupt, DatasetError, LeaseholdError
+from leasehold.files import write_private
+from leasehold.workload import VolumeMount
+from leasehold_agent._errors import VolumeTrouble
+from leasehold_agent._runtime import VolumeExport
+from leasehold_agent.reconciling._leases import LeaseBook, log_step
+from leasehold_agent.store import Volumes
+
+_log = structlog.get_logger("leasehold_agent")
+_AT_ONCE = 4
+_INDEX = "index"
+
+
+@dataclass
+class Carrying:
+    """`ipfs` is a client of its own: what lasts here keeps nobody else waiting. `room`: bytes that may be added now.
+    `wait`: seconds without an answer after which a node is given up.
+    """
+
+    volumes: Volumes
+    leases: LeaseBook
+    ipfs: Ipfs
+    room: Callable[[], int]
+    wait: float
+    _tasks: dict[int, asyncio.Task[None]] = field(default_factory=dict)
+    _told: dict[tuple[int, str], VolumeExport] = field(default_factory=dict)
+    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+    _indexing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _pool: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="leasehold-volumes")
+    )
+
+    # ------------------------------------------------------------------------------------------------ exporting
+
+    def export_of(self, lease: int, name: str) -> VolumeExport | None:
+        """How the last export of a lease's volume stands, if one was asked for."""
+        if (told := self._told.get((lease, name))) is not None:
+            return told
+        cid = self._kept(lease).get(name)
+        return None if cid is None else VolumeExport("done", cid)
+
+    def begin(self, lease: int, volume: str, mount: VolumeMount) -> None:
+        """Export a volume that the lease has attached. Raises VolumeTrouble while another one of the lease's is."""
+        if (task := self._tasks.get(lease)) is not None and not task.done():
+            raise VolumeTrouble("A volume of this lease is being exported: wait for that.")
+        self._told[lease, mount.name] = VolumeExport("running")
+        self._tasks[lease] = asyncio.create_task(self._export(lease, volume, mount))
+
+    async def close(self, lease: int) -> None:
+        """Nothing of the lease is exported any more: its volumes are to be closed."""
+        if (task := self._tasks.pop(lease, None)) is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    async def forget(self, lease: int) -> None:
+        """The host's IPFS node may drop what was exported of the lease."""
+        await self.close(lease)
+        for place in [place for place in self._told if place[0] == lease]:
+            del self._told[place]
+        for cid in set(self._kept(lease).values()):
+            await self._drop(lease, cid)
+
+    async def aclose(self) -> None:
+        """The agent ends."""
+        for lease in list(self._tasks):
+            await self.close(lease)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _export(self, lease: int, volume: str, mount: VolumeMount) -> None:
+        place = (lease, mount.name)
+        try:
+            async with self._turns:
+                log_step(lease, f"export {mount.name}")
+                cid = await self._added(place, volume, mount)
+            await self._keep(lease, mount.name, cid)
+            self._told[place] = replace(self._told[place], state="done", cid=cid)
+            _log.info("exported", lease=format_lease(lease), volume=mount.name, cid=cid)
+        except asyncio.CancelledError:
+            self._told[place] = VolumeExport("failed", detail="It was cut off.")
+            raise
+        except (LeaseholdError, OSError, TimeoutError) as error:
+            self._told[place] = VolumeExport("failed", detail=str(error))
+            _log.warning("export", lease=format_lease(lease), volume=mount.name, problem=str(error))
+        except Exception:  # noqa: BLE001 - a task of its own, that nobody waits for
+            self._told[place] = VolumeExport("failed", detail="internal error")
+            _log.exception("export", lease=format_lease(lease), volume=mount.name)
+
+    async def _added(self, place: tuple[int, str], volume: str, mount: VolumeMount) -> str:
+        def read(size: int) -> None:
+            if self.room() < size:
+                raise VolumeTrouble("This host's disk has no room for an export.")
+            self._told[place] = replace(self._told[place], read=self._told[place].read + size)
+
+        pack = TreePack(bytes.fromhex(mount.key or ""), read)
+        with _opened(await asyncio.to_thread(self.volumes.seen, volume)) as root:
+            return await self.ipfs.add_stream(pack.parts(root), timeout=self.wait)
+
+    async def _keep(self, lease: int, name: str, cid: str) -> None:
+        """Note it, and let go of the one before."""
+        before, file = self._kept(lease), self.leases.folder(lease).exports
+        await asyncio.to_thread(write_private, file, json.dumps({**before, name: cid}, sort_keys=True))
+        if (former := before.get(name)) not in (None, cid):
+            await self._drop(lease, former or "")
+
+    def _kept(self, lease: int) -> dict[str, str]:
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            raw = json.loads(self.leases.folder(lease).exports.read_text())
+            return {str(name): str(cid) for name, cid in raw.items()}
+        return {}
+
+    async def _drop(self, lease: int, cid: str) -> None:
+        others = [self._kept(number).values() for number in self.leases.folders() if number != lease]
+        if any(cid in cids for cids in others):
+            return
+        try:
+            await self.ipfs.unpin(cid)
+        except (DatasetError, TimeoutError) as error:
+            _log.warning("unpin", lease=format_lease(lease), cid=cid, problem=str(error))
+
+    # ------------------------------------------------------------------------------------------------- filling
+
+    async def fill(self, volume: str, mount: VolumeMount, most: int) -> None:
+        """Write into an empty volume what its export holds, `most` bytes at most.
+
+        Raises DatasetUnavailable, DatasetCorrupt, DatasetTooLarge, WrongIdentity, EngineDown, OSError.
+        """
+        assert mount.source is not None
+        assert mount.key is not None
+        key, given_up, loop = bytes.fromhex(mount.key), threading.Event(), asyncio.get_running_loop()
+        sealed = await self._index(mount.source)
+
+        def fetch(digest: bytes) -> bytes:
+            if given_up.is_set():
+                raise TimeoutError
+            coming = self.ipfs.get_block(cid_of_digest(digest), self.wait)
+            return asyncio.run_coroutine_threadsafe(coming, loop).result()
+
+        def work(cid: str) -> None:
+            index = decode_index(TreeSeal(key).open(sealed, b"index"), cid)
+            with _opened(self.volumes.seen(volume)) as root:
+                TreeUnpack(cid, index, key, fetch, most).into(root)
+
+        working = loop.run_in_executor(self._pool, work, mount.source)
+        try:
+            await asyncio.shield(working)
+        except asyncio.CancelledError:
+            given_up.set()  # at the next chunk the thread lets go of the volume, which is then closed
+            await asyncio.wait([working])
+            if not working.cancelled():
+                working.exception()
+            raise
+
+    async def _index(self, cid: str) -> bytes:
+        async with self._indexing:
+            listed = {entry.name: entry.cid for entry in await self.ipfs.ls(cid, timeout=self.wait)}
+            if _INDEX not in listed:
+                raise DatasetCorrupt(cid, "it is no export of a volume")
+            return await self.ipfs.read_file(listed[_INDEX], MAX_INDEX, timeout=self.wait)
+
+
+@contextlib.contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

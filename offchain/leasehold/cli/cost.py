@@ -1,0 +1,82 @@
+"""`leasehold cost`: what your leases have cost."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._charts import bars, svg
+from leasehold.cli._choosing import read_labels
+from leasehold.cli._command import ANSWERS, OF_GROUP, WALLET, Invocation, shared
+from leasehold.cli._completion import known_labels
+from leasehold.cli._options import DAY, option
+from leasehold.client import CostBy, Costs, costs_of
+from leasehold.files import write_whole
+from leasehold.market import InvalidInput, Money, format_duration
+
+
+@shared(ANSWERS | WALLET | OF_GROUP)
+async def cost(
+    call: Invocation,
+    by: Annotated[str, option("--by WHAT", "day, lease or label.")] = "day",
+    label: Annotated[
+        list[str] | None,
+        option("--label WORD=VALUE", "Only leases with this label.", autocompletion=known_labels),
+    ] = None,
+    since: Annotated[int | None, option("--since DAY", "The first day, as 2026-11-24 (UTC)."), DAY] = None,
+    until: Annotated[int | None, option("--until DAY", "The last day."), DAY] = None,
+    as_csv: Annotated[bool, option("--csv", "Comma-separated values on stdout.")] = False,
+    picture: Annotated[Path | None, option("--svg FILE", "Write a bar chart to a file, too.")] = None,
+) -> None:
+    """Add up what your leases have cost, those that run included: a table with bars, CSV, or a picture.
+
+    A lease's cost is spread evenly over the time that it paid for. A lease with several labels counts under each, and
+    once in the sum.
+    """
+    if by not in list(CostBy):
+        raise InvalidInput(f"Costs are not added up by `{by}`", "choose day, lease or label.")
+    if as_csv and call.out.as_json:
+        raise InvalidInput("CSV and JSON are two answers", "choose one of --csv and --json.")
+    async with open_session(call) as client:
+        wanted = read_labels(label or ())
+        costs, money = (
+            await costs_of(client, CostBy(by), labels=wanted, since=since, until=until),
+            client.money,
+        )
+    if picture is not None:
+        rows = [(row.key, row.units, money.show(row.units)) for row in costs.rows]
+        write_whole(picture, svg(f"Cost by {by}: {money.show(costs.units)}", rows))
+    if as_csv:
+        typer.echo(_csv(costs, money), nl=False)
+        return
+    call.out.answer(
+        {
+            "by": by,
+            "rows": [row.to_json(money) for row in costs.rows],
+            "cost": money.exact(costs.units),
+            "token": money.symbol,
+        }
+    )
+    call.out.table(
+        (by, ">leases", ">time", f">{money.symbol}", ""),
+        [
+            (row.key, str(row.leases), format_duration(row.seconds), money.exact(row.units), bar)
+            for row, bar in zip(costs.rows, bars([row.units for row in costs.rows]), strict=True)
+        ],
+        empty="Nothing was spent on leases in that time.",
+    )
+    if costs.rows:
+        call.out.say(f"{money.show(costs.units)} in all.")
+
+
+def _csv(costs: Costs, money: Money) -> str:
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow((costs.by.value, "leases", "seconds", money.symbol))
+    writer.writerows((row.key, row.leases, row.seconds, money.exact(row.units)) for row in costs.rows)
+    return written.getvalue()

@@ -1,0 +1,198 @@
+"""`leasehold ssh-config`, `edit` and `port`: a lease in the tools that one has."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shlex
+import shutil
+import socket
+import sys
+import webbrowser
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Final
+
+from leasehold import format_lease
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
+from leasehold.cli._options import LEASE, LeaseId, argument, option
+from leasehold.client import PoolClient, mint_key, ssh_door
+from leasehold.copying import SshFiles, exclude, include, let_in, ssh_config, ssh_hosts
+from leasehold.errors import AgentError
+from leasehold.market import InvalidInput
+
+READY_SECONDS: Final = 30.0
+WORK: Final = "/work"
+_LOOK_EVERY: Final = 0.1
+_NO_CODE: Final = (
+    "There is no `code` here: install VS Code (code.visualstudio.com) with its command in the PATH, and its extension "
+    "Remote - SSH (`code --install-extension ms-vscode-remote.remote-ssh`)."
+)
+
+
+@shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP, "ssh-config")
+async def write_config(
+    call: Invocation,
+    show: Annotated[bool, option("--print", "Print it instead of writing it.")] = False,
+    undo: Annotated[bool, option("--undo", "Take it away again.")] = False,
+    key: Annotated[
+        int | None,
+        option("--key LEASE", "Have this computer's key let into one; OpenSSH asks for it."),
+        LEASE,
+    ] = None,
+) -> None:
+    """Tell OpenSSH of your leases, so that `ssh lease-12`, or by its name, works in every tool that uses it.
+
+    `~/.ssh/config` includes a file of Leasehold's from then on. New leases are in it once this is run again.
+    """
+    files = _files(call)
+    if undo:
+        gone = exclude(files)
+        call.out.answer({"undone": gone})
+        call.out.say(
+            "OpenSSH knows nothing of your leases any more." if gone else "There was nothing to undo."
+        )
+        return
+    async with open_session(call) as client:
+        if key is not None:
+            await let_in(client, key, files)
+            return
+        hosts, text = await _written(call, client, files, write=not show)
+    aliases = [list(host) for host in hosts]
+    call.out.answer({"hosts": aliases, "file": str(files.own), "config": text})
+    if show and not call.out.as_json:
+        call.out.say(text.rstrip())
+        return
+    for host in hosts:
+        call.out.say(f"ssh {host[-1]}")
+    if not hosts:
+        call.out.say("You have no live lease whose machine has an SSH server.")
+
+
+async def _written(
+    call: Invocation, client: PoolClient, files: SshFiles, *, write: bool = True
+) -> tuple[list[tuple[str, ...]], str]:
+    """What the hosts are called, and the file. A session is signed now, since OpenSSH cannot ask for a password."""
+    with call.out.working("Looking for your leases"):
+        hosts = await ssh_hosts(client)
+        text = ssh_config(hosts, files, lambda lease: _minting(call, lease))
+    if write:
+        if client.other is None:
+            await client.home.sessions.session(client.wallet, client.domain, now=await client.now())
+        include(files, text)
+    return [host.aliases for host in hosts], text
+
+
+def _minting(call: Invocation, lease: str) -> list[str]:
+    """This command, as OpenSSH runs it: from any folder, with these settings."""
+    settings, group = call.settings, call.group
+    command = [str(Path(sys.executable).parent / "leasehold"), "--home", str(settings.home.absolute())]
+    if settings.deployment is not None:
+        command += ["--deployment", str(settings.deployment.absolute())]
+    for address in settings.rpc:
+        command += ["--rpc", address]
+    command += ["--ipfs", settings.ipfs, "ssh-config", "--wallet", call.chosen().name]
+    return [*command, *(("--as-group", group) if group else ()), "--key", lease]
+
+
+def _files(call: Invocation) -> SshFiles:
+    return SshFiles(call.settings.home.absolute() / "ssh", Path.home() / ".ssh" / "config")
+
+
+@shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
+async def edit(
+    call: Invocation,
+    lease: LeaseId,
+    path: Annotated[str | None, argument("[PATH]", "The folder in its container, by default /work.")] = None,
+    code: Annotated[bool, option("--code", "In VS Code, which is also what happens without it.")] = True,
+    show: Annotated[bool, option("--print", "Print the command instead of running it.")] = False,
+) -> int:
+    """Open a folder of the lease's container in VS Code, over SSH."""
+    async with open_session(call) as client:
+        hosts, _ = await _written(call, client, _files(call))
+    mine = f"lease-{format_lease(lease)}"
+    alias = next((host[-1] for host in hosts if host[0] == mine), None)
+    if alias is None:
+        raise InvalidInput(f"Lease {format_lease(lease)} is not live, or its machine has no SSH server.")
+    command = ["code", "--remote", f"ssh-remote+{alias}", path or WORK]
+    if show or call.out.as_json:
+        call.out.answer({"command": list[str](command)})
+        call.out.say(shlex.join(command))
+        return 0
+    if shutil.which(command[0]) is None:
+        raise InvalidInput(_NO_CODE)
+    return await (await asyncio.create_subprocess_exec(*command)).wait()
+
+
+@shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
+async def port(
+    call: Invocation,
+    lease: LeaseId,
+    number: Annotated[
+        str, argument("PORT[:LOCAL]", "In the container, and here; by default the same or a free one.")
+    ],
+    stay: Annotated[bool, option("--no-open", "Do not open the browser.")] = False,
+) -> int:
+    """Bring a port of the lease's container to this computer, and open it in the browser, until Ctrl-C."""
+    inside, local = _ports(number)
+    async with open_session(call) as client:
+        with TemporaryDirectory(prefix="leasehold-port-") as folder:
+            forward = f"127.0.0.1:{local}:localhost:{inside}"
+            door = await mint_key(
+                client, await ssh_door(client, lease, forward=(forward,)), lease, Path(folder)
+            )
+            program, *rest = door.command()
+            command = [program, "-N", "-o", "ExitOnForwardFailure=yes", *rest]
+            address = f"http://localhost:{local}"
+            call.out.if_interrupted = f"{address} is closed; the lease goes on."
+            return await _forwarded(call, command, local, address, opened=not stay)
+
+
+async def _forwarded(call: Invocation, command: list[str], local: int, address: str, *, opened: bool) -> int:
+    """Until OpenSSH ends."""
+    try:
+        process = await asyncio.create_subprocess_exec(*command)
+    except FileNotFoundError:
+        raise AgentError("There is no `ssh` here: install OpenSSH's client.") from None
+    try:
+        if await _listens(process, local):
+            call.out.answer({"address": address, "port": local})
+            call.out.say(f"{address} leads there until Ctrl-C.")
+            if opened:
+                await asyncio.to_thread(webbrowser.open, address)
+        return await process.wait()
+    finally:
+        if process.returncode is None:
+            process.terminate()
+            await process.wait()
+
+
+async def _listens(process: asyncio.subprocess.Process, local: int) -> bool:
+    """Whether OpenSSH has begun to, before it ends."""
+    async with asyncio.timeout(READY_SECONDS):
+        while process.returncode is None:
+            with contextlib.suppress(OSError):
+                _, writer = await asyncio.open_connection("127.0.0.1", local)
+                writer.close()
+                return True
+            await asyncio.sleep(_LOOK_EVERY)
+    return False
+
+
+def _ports(text: str) -> tuple[int, int]:
+    """In the container, and here."""
+    inside, colon, local = text.partition(":")
+    numbers = [inside, *([local] if colon else [])]
+    if not all(part.isdecimal() and 0 < int(part) < 65536 for part in numbers):
+        raise InvalidInput(f"'{text}' is no port: write 8888, or 8888:9999 for another here.")
+    return int(inside), int(local) if colon else _free(int(inside))
+
+
+def _free(wanted: int) -> int:
+    """That port of the loopback, or where it is taken another."""
+    for candidate in (wanted, 0):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", candidate))
+            return int(probe.getsockname()[1])
+    raise InvalidInput("No port of this computer is free.")

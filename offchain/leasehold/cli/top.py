@@ -1,0 +1,123 @@
+"""`leasehold top`: what your leases do and cost, by the second."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import aclosing
+from typing import Annotated
+
+from rich.live import Live
+from rich.text import Text
+
+from leasehold import format_lease
+from leasehold.cli._carrying_out import open_session
+from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
+from leasehold.cli._hints import said
+from leasehold.cli._options import option
+from leasehold.cli._output import plain
+from leasehold.client import LeaseUse, PoolClient, TopRow, top_of, totals, watch_leases
+from leasehold.market import Json, Money, format_amount, format_duration, format_share, format_size
+
+_COLUMNS = (
+    "lease", ">on", "model", "state", ">share", ">gpu", ">gpu mem", ">cores", ">memory", ">in/s", ">out/s", ">spent",
+    ">left",
+)  # fmt: skip
+
+
+@shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
+async def top(
+    call: Invocation,
+    once: Annotated[
+        bool, option("--once", "Print it once and leave; so it is without a terminal, too.")
+    ] = False,
+) -> None:
+    """Watch what your leases use of their machines and what they cost, by the second. Ctrl-C ends it.
+
+    Money and time are worked out here each second; each machine's agent is asked every fifteen.
+    """
+    async with open_session(call) as client:
+        if once or call.out.as_json or not sys.stdout.isatty():
+            with call.out.working("Asking the machines' agents"):
+                rows = await top_of(client)
+            call.out.answer(_told(rows, client.money))
+            call.out.table(_COLUMNS, [_row(row, client.money) for row in rows], empty=_EMPTY)
+            _say_silent(call, rows)
+            return
+        call.out.if_interrupted = "Your leases go on."
+        await _watch(call, client)
+
+
+_EMPTY = "You have no running lease: rent with `leasehold rent`."
+
+
+async def _watch(call: Invocation, client: PoolClient) -> None:
+    """Draw the table each second, as many rows as there is room for."""
+    with Live(console=call.out.out, auto_refresh=False, screen=True) as live:
+        async with aclosing(watch_leases(client)) as looks:  # type: ignore[type-var]
+            async for rows in looks:
+                live.update(_drawn(rows, client.money, max(1, live.console.height - 3)), refresh=True)
+
+
+def _drawn(rows: Sequence[TopRow], money: Money, room: int) -> Text:
+    """The table as lines: rich's own takes forty times as long, each second."""
+    heads = [column.lstrip(">") for column in _COLUMNS]
+    cells = [heads, *([plain(cell) for cell in _row(row, money)] for row in rows[:room])]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if column[0] == ">" else cell.ljust(width)
+            for cell, width, column in zip(row, widths, _COLUMNS, strict=True)
+        )
+        for row in cells
+    ]
+    return Text("\n".join([*lines, "", _sum(rows, money, room)]), no_wrap=True, overflow="crop")
+
+
+def _sum(rows: Sequence[TopRow], money: Money, room: int) -> str:
+    if not rows:
+        return _EMPTY
+    spent = totals(rows)
+    more = f" {len(rows) - room} more do not fit." if len(rows) > room else ""
+    return (
+        f"{len(rows)} leases: {money.show(spent['spent'])} spent, {money.show(spent['hourly'])} per hour.{more} "
+        "Ctrl-C leaves."
+    )
+
+
+def _row(row: TopRow, money: Money) -> tuple[str, ...]:
+    lease, use = row.record.lease, row.use or LeaseUse(0)
+    state = "silent" if row.problem is not None else "past its end" if not row.bill.left else lease.state.word
+    return (
+        f"{format_lease(lease.id)} {row.tag.name or ''}".rstrip(),
+        str(lease.machine),
+        row.model or "?",
+        state,
+        format_share(lease.cells),
+        "" if use.card_busy is None else f"{use.card_busy:.0f}%",
+        _size(use.card_memory),
+        "" if use.cores is None else f"{use.cores:.2f}",
+        _size(use.memory),
+        _size(use.received),
+        _size(use.sent),
+        format_amount(row.bill.used, money.decimals, places=6),
+        format_duration(row.bill.left),
+    )
+
+
+def _size(size: float | None) -> str:
+    return "" if size is None else format_size(round(size))
+
+
+def _told(rows: Sequence[TopRow], money: Money) -> dict[str, Json]:
+    return {
+        "leases": [row.to_json(money) for row in rows],
+        **{name: money.exact(units) for name, units in totals(rows).items()},
+        "token": money.symbol,
+    }
+
+
+def _say_silent(call: Invocation, rows: Sequence[TopRow]) -> None:
+    for row in rows:
+        if row.problem is not None:
+            call.out.warn(f"Lease {format_lease(row.record.lease.id)}: {said(row.problem)}")

@@ -1,0 +1,85 @@
+"""`leasehold volume`: what you keep on machines, from one lease to the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from leasehold import format_lease
+from leasehold.cli._carrying_out import carry_out, open_session, planned
+from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, SENDS, WALLET, Invocation, shared
+from leasehold.cli._options import LeaseId, argument, option
+from leasehold.client import DiscardVolume, ExportVolume, ImportVolume, VolumeExported, volumes_of
+from leasehold.market import format_size
+
+Name = Annotated[str, argument("NAME", "What the volume is called.")]
+
+
+@shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP, "ls")
+async def ls(call: Invocation) -> None:
+    """Your volumes, as the agents of your latest leases tell of them."""
+    async with open_session(call) as client:
+        view = await volumes_of(client)
+    rows = [
+        (
+            seen.volume.name,
+            str(seen.machine),
+            format_lease(seen.lease) if seen.volume.attached else "",
+            format_size(seen.volume.size or 0),
+            "" if seen.volume.used is None else format_size(seen.volume.used),
+            (seen.volume.export.cid or seen.volume.export.state) if seen.volume.export else "",
+        )
+        for seen in view.seen
+    ]
+    columns = ("volume", "machine", "attached to", "size", "used", "export")
+    call.out.listing(view.to_json(), columns, rows, empty="You have no volume on a machine that answers.")
+    for lease, why in view.silent:
+        call.out.warn(f"Lease {format_lease(lease)}: {why}")
+
+
+@shared(SENDS | OF_GROUP)
+async def rm(call: Invocation, lease: LeaseId, name: Name) -> None:
+    """Remove a volume for good from the machine of a lease that names it, or has named it.
+
+    No lease may have it attached: close that one first.
+    """
+    async with planned(call, DiscardVolume(lease, name), signs=False) as plan:
+        question = f"Remove volume {name} for good?"
+        await carry_out(call, plan, question, lambda gone: f"Volume {gone.name} is gone.", waiting=None)
+
+
+@shared(SENDS | OF_GROUP)
+async def export(
+    call: Invocation,
+    lease: LeaseId,
+    name: Name,
+    no_keep: Annotated[
+        bool,
+        option(
+            "--no-keep", "Leave it on the machine's IPFS node alone, which keeps it as long as the lease."
+        ),
+    ] = False,
+) -> None:
+    """Put what a volume holds on IPFS, sealed under its key: a lease on another machine can begin with it.
+
+    The files are taken as they are while they are read: stop what writes to them first. Of a later export the machine's
+    node has what did not change.
+    """
+    async with planned(call, ExportVolume(lease, name, not no_keep), signs=False) as plan:
+        await carry_out(call, plan, None, _said, waiting=None)
+
+
+@shared(SENDS, "import")
+async def import_(
+    call: Invocation,
+    name: Name,
+    folder: Annotated[Path, argument("FOLDER", "What the volume is to hold.")],
+) -> None:
+    """Seal a folder of yours for a volume, on your own IPFS node: a lease that makes the volume begins with it."""
+    async with planned(call, ImportVolume(name, folder), signs=False) as plan:
+        await carry_out(call, plan, None, _said, waiting=None)
+
+
+def _said(exported: VolumeExported) -> str:
+    name, cid = exported.name, exported.cid
+    return f"{cid}\nRent with --volume {name}:PATH --volume-from {name}={cid} to begin with it."

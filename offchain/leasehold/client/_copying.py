@@ -1,0 +1,185 @@
+"""Files into a lease's container and out of it, as one tar each way, made and unpacked inside by its own user."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import tarfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from leasehold.client._lease_shell import Counted, LeaseShell
+from leasehold.datasets import Budget, TreeWriter, piped, untar
+from leasehold.errors import DatasetError, DatasetUnsafe, DestinationExists
+
+if TYPE_CHECKING:
+    from leasehold.client._client import PoolClient
+
+_KIND: Final = 'if [ -d "$1" ]; then echo folder; elif [ -e "$1" ] || [ -L "$1" ]; then echo file; fi'
+_UNPACK: Final = 'mkdir -p -- "$1" && tar -x -o -f - -C "$1"'
+_PACK: Final = 'cd -- "$1" && tar -c -f - -- "$2"'
+_COPY: Final = 1 << 20
+
+Taker = Callable[[bytes], Awaitable[None]]
+"""Takes the next bytes of a tar."""
+
+
+@dataclass(frozen=True)
+class Copied:
+    """What was copied. left: paths of what could not travel: a link that leads out of its folder, a device."""
+
+    files: int
+    size: int
+    left: tuple[str, ...] = ()
+
+
+@asynccontextmanager
+async def lease_shell(client: PoolClient, lease: int) -> AsyncIterator[LeaseShell]:
+    """A shell in a lease of the client's account. Raises AgentError, MarketError."""
+    await client.index()
+    async with client.agent_of(lease) as agent:
+        yield LeaseShell(agent, lease)
+
+
+async def copy_in(
+    shell: LeaseShell, source: Path, target: str, counted: Counted = lambda count: None
+) -> Copied:
+    """A file or folder from here to `target` there: into it, where it is a folder or ends with a slash, else under its
+    name. Raises CopyFailed, DatasetError where it cannot be read here.
+    """
+    name = await asyncio.to_thread(_name_of, source)
+    if target.endswith("/") or (await shell.ask(_KIND, target)).strip() == b"folder":
+        folder = target
+    else:
+        folder, name = str(PurePosixPath(target).parent), PurePosixPath(target).name
+    packed = _Packed()
+    with piped(lambda writer: packed.write(writer, source, name)) as stream:
+        await shell.stream(_UNPACK, folder, source=stream, counted=counted)
+    return Copied(packed.files, packed.size)
+
+
+async def copy_out(
+    shell: LeaseShell, source: str, target: Path, counted: Counted = lambda count: None
+) -> Copied:
+    """A file or folder there to `target` here: into it, where it is a folder, else under its name. Nothing is written
+    outside of that, whatever is sent. Raises CopyFailed, DatasetError, DestinationExists.
+    """
+    path = PurePosixPath(source)
+    kind = (await shell.ask(_KIND, source)).strip()
+    place = await asyncio.to_thread(_place_of, target, path.name, kind == b"folder")
+    left, budget = list[str](), Budget(None, source)
+    folder = kind == b"folder"
+    root = Place(place if folder else place.parent, budget, path.name, place.name, folder=folder)
+    async with unpacking(root, budget, left) as out:
+
+        async def take(data: bytes) -> None:
+            await out(data)
+            counted(len(data))
+
+        await shell.stream(_PACK, str(path.parent), path.name, out=take)
+    return Copied(budget.files, budget.bytes, tuple(left))
+
+
+def _name_of(source: Path) -> str:
+    """Raises DatasetError."""
+    if not (source.is_symlink() or source.exists()):
+        raise DatasetError(f"{source} is not there", "name a file or folder.")
+    return source.name or source.resolve().name
+
+
+def _place_of(target: Path, name: str, folder: bool) -> Path:
+    """Where it goes here. Raises DestinationExists where something else is there."""
+    place = target / name if target.is_dir() else target
+    if place.is_dir() != folder and (place.exists() or place.is_symlink()):
+        raise DestinationExists(str(place))
+    return place
+
+
+class Place(TreeWriter):
+    """Where what is called `sent` there goes here: as the folder itself, or as one file of it with another name."""
+
+    def __init__(self, root: Path, budget: Budget, sent: str, name: str, *, folder: bool) -> None:
+        super().__init__(root, budget)
+        self._sent, self._name, self._folder = sent, name, folder
+
+    def _here(self, path: str) -> str:
+        first, slash, rest = path.partition("/")
+        if first != self._sent or bool(slash) != self._folder:
+            raise DatasetUnsafe(path, "nobody asked for it")
+        return rest if self._folder else self._name
+
+    def folder(self, path: str) -> None:
+        if not (self._folder and path == self._sent):
+            super().folder(self._here(path))
+
+    @contextlib.contextmanager
+    def file(self, path: str, *, executable: bool = False, again: bool = False) -> Iterator[int]:
+        with super().file(self._here(path), executable=executable, again=again) as descriptor:
+            yield descriptor
+
+    def link(self, path: str, target: str) -> None:
+        super().link(self._here(path), target)
+
+    def same_file(self, path: str, other: str) -> None:
+        super().same_file(self._here(path), self._here(other))
+
+
+@asynccontextmanager
+async def unpacking(writer: TreeWriter, budget: Budget, left: list[str]) -> AsyncIterator[Taker]:
+    """Unpacks what the yielded function is given, in a thread; `writer` is closed. `left` gets what cannot travel."""
+    reading, writing = os.pipe()
+    buffer = bytearray()
+
+    def unpack() -> None:
+        with os.fdopen(reading, "rb", buffering=_COPY) as source, writer:
+            untar(source, writer, budget, lambda unsafe: left.append(unsafe.path))
+
+    def push(data: bytes) -> None:
+        rest = memoryview(data)
+        with contextlib.suppress(BrokenPipeError):  # the thread says why it reads no more
+            while rest:
+                rest = rest[os.write(writing, rest) :]
+
+    async def out(data: bytes) -> None:
+        buffer.extend(data)
+        if len(buffer) >= _COPY:
+            full = bytes(buffer)
+            buffer.clear()
+            await asyncio.to_thread(push, full)
+            if working.done():
+                working.result()
+
+    working = asyncio.ensure_future(asyncio.to_thread(unpack))
+    try:
+        yield out
+        await asyncio.to_thread(push, bytes(buffer))
+    finally:
+        os.close(writing)
+        await asyncio.gather(working, return_exceptions=True)
+    working.result()
+
+
+class _Packed:
+    """A tar of a file or folder here, whose files are counted. Owners stay behind."""
+
+    def __init__(self) -> None:
+        self.files = self.size = 0
+
+    def write(self, writer: BinaryIO, source: Path, name: str) -> None:
+        try:
+            with tarfile.open(fileobj=writer, mode="w|", format=tarfile.GNU_FORMAT, bufsize=_COPY) as archive:
+                archive.copybufsize = _COPY  # type: ignore[attr-defined]  # typeshed leaves it out
+                archive.add(source, name, filter=self._counted)
+        except OSError as error:
+            raise DatasetError(f"{error.filename or source} cannot be read ({error.strerror})") from error
+
+    def _counted(self, member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        member.uid = member.gid = 0
+        member.uname = member.gname = ""
+        self.files += member.isreg()
+        self.size += member.size
+        return member

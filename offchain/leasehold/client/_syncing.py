@@ -1,0 +1,305 @@
+"""A folder made like another, one of them in a lease's container: what differs is worked out here, and only that goes.
+
+What the container says of its files decides what is sent, and with `delete` what goes; never where something is
+written here. What ignore files of the folder here name is neither sent nor removed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+import os
+import shutil
+import stat
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from leasehold.client._copying import Place, Taker, unpacking
+from leasehold.client._lease_shell import CopyFailed, Counted, LeaseShell
+from leasehold.datasets import Budget, piped
+from leasehold.errors import DatasetError, DatasetUnsafe, DestinationExists
+from leasehold.workload import CodeContents, CodeEntry, CodeFolder, CodeKind, survey
+
+_LIST: Final = (
+    'cd -- "$1" 2>/dev/null || exit $2; find . -mindepth 1 -print0 || exit 3; '
+    "printf '\\0'; find . -mindepth 1 -print0 | xargs -0 -r stat -c '%f %s %Y' --"
+)
+_DIGESTS: Final = 'cd -- "$1" && find . -type f -print0 | xargs -0 -r sha256sum --'
+_UNPACK: Final = 'mkdir -p -- "$1" && tar -x -o -f - -C "$1"'
+_REMOVE: Final = 'cd -- "$1" && xargs -0 -r rm -rf --'
+_PACK: Final = 'cd -- "$1" && xargs -0 -r tar -c -f - --'
+_BATCH: Final = 16 << 10
+"""Bytes of names that one tar is made of: what busybox's `xargs` hands over at once is twice as many."""
+_CHANGES: Final = "its files change while they are looked at"
+
+
+@dataclass(frozen=True)
+class SyncOptions:
+    """delete: what the source has not. checksum: compare bytes instead of sizes and times. dry: change nothing."""
+
+    delete: bool = False
+    checksum: bool = False
+    dry: bool = False
+
+
+@dataclass(frozen=True)
+class Synced:
+    """sent, deleted: paths, or those that would be; size: bytes of their files. left: what could not travel."""
+
+    sent: tuple[bytes, ...]
+    deleted: tuple[bytes, ...]
+    size: int
+    left: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Item:
+    """An entry of either folder. time: unix seconds. digest: a file's SHA-256, where bytes are compared."""
+
+    kind: CodeKind
+    size: int
+    time: int
+    digest: bytes = b""
+
+
+Items = Mapping[bytes, Item]
+
+
+def differing(source: Items, target: Items, options: SyncOptions) -> tuple[list[bytes], list[bytes]]:
+    """What to send, folders before what lies in them, and what to remove first. Raises DestinationExists where a folder
+    would have to make way, and nothing may be removed.
+    """
+    send = [path for path in sorted(source, key=_parts) if _differs(source[path], target.get(path))]
+    gone = [path for path in target if path not in source] if options.delete else []
+    for path in send:
+        if path in target and target[path].kind is not source[path].kind:
+            if target[path].kind is CodeKind.FOLDER and not options.delete:
+                raise DestinationExists(os.fsdecode(path))
+            gone.append(path)
+    below = set(gone)
+    return send, [path for path in sorted(gone, key=_parts) if not _within(path, below)]
+
+
+def _differs(source: Item, target: Item | None) -> bool:
+    if target is None or source.kind is not target.kind:
+        return True
+    if (
+        source.kind is not CodeKind.FILE
+    ):  # the time of a link is not carried, and a folder has none of its own
+        return source.kind is CodeKind.LINK and source.size != target.size
+    same = source.digest == target.digest if source.digest or target.digest else source.time == target.time
+    return source.size != target.size or not same
+
+
+def _within(path: bytes, others: set[bytes]) -> bool:
+    parts = path.split(b"/")
+    return any(b"/".join(parts[:count]) in others for count in range(1, len(parts)))
+
+
+def _parts(path: bytes) -> list[bytes]:
+    return path.split(b"/")
+
+
+# ------------------------------------------------------------------------------------------------------- either way
+
+
+async def sync_in(
+    shell: LeaseShell, source: Path, target: str, options: SyncOptions, counted: Counted = lambda count: None
+) -> Synced:
+    """Make the folder `target` there like `source` here. Raises CopyFailed, CodeInvalid, DatasetError."""
+    contents = await asyncio.to_thread(lambda: survey(CodeFolder(source), read=False))
+    here = await asyncio.to_thread(_items, contents, options.checksum)
+    there = await _listing(shell, target, options.checksum, missing=0)
+    send, gone = differing(
+        here, {path: item for path, item in there.items() if not contents.ignores(path)}, options
+    )
+    if not options.dry:
+        if gone:
+            await shell.stream(_REMOVE, target, source=_names(gone))
+        with piped(lambda writer: _write_tar(writer, source, send)) as stream:
+            await shell.stream(_UNPACK, target, source=stream, counted=counted)
+    return Synced(tuple(send), tuple(gone), sum(here[path].size for path in send), contents.skipped)
+
+
+async def sync_out(
+    shell: LeaseShell, source: str, target: Path, options: SyncOptions, counted: Counted = lambda count: None
+) -> Synced:
+    """Make the folder `target` here like `source` there. Nothing outside of it is written or removed. Raises as
+    `sync_in`.
+    """
+    there = await _listing(shell, source, options.checksum, missing=2)
+    left = [os.fsdecode(path) for path in there if not _speakable(path)]
+    there = {path: item for path, item in there.items() if _speakable(path)}
+    await asyncio.to_thread(target.mkdir, parents=True, exist_ok=True)
+    contents = await asyncio.to_thread(lambda: survey(CodeFolder(target), read=False))
+    here = await asyncio.to_thread(_items, contents, options.checksum)
+    send, gone = differing(there, here, options)
+    size = sum(there[path].size for path in send)
+    if not options.dry:
+        await asyncio.to_thread(_remove, target, gone)
+        await _fetch(shell, source, target, send, there, left, counted)
+    return Synced(tuple(send), tuple(gone), size, tuple(left))
+
+
+async def _fetch(
+    shell: LeaseShell,
+    source: str,
+    target: Path,
+    send: Sequence[bytes],
+    there: Items,
+    left: list[str],
+    counted: Counted,
+) -> None:
+    with Place(target, Budget(None, source), ".", ".", folder=True) as writer:
+        for path in send:
+            if there[path].kind is CodeKind.FOLDER:
+                writer.folder("./" + os.fsdecode(path))
+    for batch in _batches([path for path in send if there[path].kind is not CodeKind.FOLDER]):
+        budget = Budget(None, source)
+        async with unpacking(Place(target, budget, ".", ".", folder=True), budget, left) as out:
+
+            async def take(data: bytes, out: Taker = out) -> None:
+                await out(data)
+                counted(len(data))
+
+            await shell.stream(_PACK, source, source=_names(batch), out=take)
+        await asyncio.to_thread(_date, target, {path: there[path].time for path in batch})
+
+
+# ------------------------------------------------------------------------------------------------------------ there
+
+
+async def _listing(shell: LeaseShell, folder: str, checksum: bool, *, missing: int) -> dict[bytes, Item]:
+    """The entries of a folder there; none where it is not there and `missing` is 0. Raises CopyFailed."""
+    said = await shell.ask(_LIST, folder, str(missing))
+    names_text, end, rest = said.partition(b"\0\0")
+    if not end:
+        if said.strip(b"\0"):
+            raise CopyFailed(_CHANGES)
+        return {}
+    names, lines = names_text.split(b"\0"), rest.split(b"\n")[:-1]
+    if len(names) != len(lines):
+        raise CopyFailed(_CHANGES)
+    items = dict(_parsed(names, lines))
+    if checksum:
+        files = [path for path, item in items.items() if item.kind is CodeKind.FILE]
+        digests = [line.lstrip(b"\\\\")[:64] for line in (await shell.ask(_DIGESTS, folder)).splitlines()]
+        if len(files) != len(digests):
+            raise CopyFailed(_CHANGES)
+        for path, digest in zip(files, digests, strict=True):
+            items[path] = replace(items[path], digest=_hex(digest))
+    return items
+
+
+def _parsed(names: Sequence[bytes], lines: Sequence[bytes]) -> Iterator[tuple[bytes, Item]]:
+    """What no copy can be made of is left out."""
+    for name, line in zip(names, lines, strict=True):
+        path, fields = name.removeprefix(b"./"), line.split()
+        try:
+            mode, size, time = int(fields[0], 16), int(fields[1]), int(fields[2])
+        except (IndexError, ValueError):
+            raise CopyFailed(_CHANGES) from None
+        kind = _kind(mode)
+        if kind is not None and all(part not in (b"", b".", b"..") for part in path.split(b"/")):
+            yield path, Item(kind, size if kind is not CodeKind.FOLDER else 0, time)
+
+
+def _kind(mode: int) -> CodeKind | None:
+    if stat.S_ISREG(mode):
+        return CodeKind.FILE
+    if stat.S_ISDIR(mode):
+        return CodeKind.FOLDER
+    return CodeKind.LINK if stat.S_ISLNK(mode) else None
+
+
+def _hex(text: bytes) -> bytes:
+    try:
+        return bytes.fromhex(text.decode("ascii"))
+    except (UnicodeDecodeError, ValueError):
+        raise CopyFailed(_CHANGES) from None
+
+
+def _names(paths: Iterable[bytes]) -> BinaryIO:
+    return io.BytesIO(b"".join(b"./" + path + b"\0" for path in paths))
+
+
+def _batches(paths: Sequence[bytes]) -> Iterator[list[bytes]]:
+    batch, size = list[bytes](), 0
+    for path in paths:
+        if size + len(path) + 3 > _BATCH and batch:
+            yield batch
+            batch, size = [], 0
+        batch.append(path)
+        size += len(path) + 3
+    if batch:
+        yield batch
+
+
+# ------------------------------------------------------------------------------------------------------------- here
+
+
+def _items(contents: CodeContents, checksum: bool) -> dict[bytes, Item]:
+    root = contents.folder.path
+    return {entry.path: _item(root, entry, checksum) for entry in contents.tree.entries}
+
+
+def _item(root: Path, entry: CodeEntry, checksum: bool) -> Item:
+    digest = b""
+    if checksum and entry.kind is CodeKind.FILE:
+        with (root / os.fsdecode(entry.path)).open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").digest()
+    size = len(entry.target) if entry.kind is CodeKind.LINK else entry.size
+    return Item(entry.kind, size, entry.time, digest)
+
+
+def _write_tar(writer: BinaryIO, root: Path, paths: Sequence[bytes]) -> None:
+    try:
+        with tarfile.open(fileobj=writer, mode="w|", format=tarfile.GNU_FORMAT, bufsize=1 << 20) as archive:
+            for path in paths:
+                name = os.fsdecode(path)
+                archive.add(root / name, name, recursive=False, filter=_without_owner)
+                archive.members = []  # type: ignore[attr-defined]  # tarfile keeps all headers; typeshed hides them
+    except OSError as error:
+        raise DatasetError(f"{error.filename or root} cannot be read ({error.strerror})") from error
+
+
+def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = 0
+    member.uname = member.gname = ""
+    return member
+
+
+def _remove(root: Path, paths: Iterable[bytes]) -> None:
+    """Of the folder `root`, whose own links are not followed."""
+    for path in paths:
+        place = root / os.fsdecode(path)
+        if not place.parent.resolve().is_relative_to(root.resolve()):
+            raise DatasetUnsafe(str(place), "a link leads out of the folder on the way to it")
+        if place.is_dir() and not place.is_symlink():
+            shutil.rmtree(place)
+        else:
+            place.unlink(missing_ok=True)
+
+
+def _date(root: Path, times: Mapping[bytes, int]) -> None:
+    """What came has the time that it has there, so that it is known again."""
+    with Place(root, Budget(None, ""), ".", ".", folder=True) as writer:
+        for path, time in times.items():
+            *above, name = os.fsdecode(path).split("/")
+            try:
+                with writer.opened(above, make=False) as folder:
+                    os.utime(name, (time, time), dir_fd=folder, follow_symlinks=False)
+            except (OSError, OverflowError, DatasetUnsafe):
+                continue  # it could not travel, which was said
+
+
+def _speakable(path: bytes) -> bool:
+    try:
+        path.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,101 @@
+"""A sealed tree written into an empty folder, as root, from an index that a stranger has made.
+
+Every entry is made in a folder that was made here before it and is reached from the top without following a link; what
+is made is new, or it is refused.
+"""
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from leasehold.datasets._sealed_tree import TreeEntry, TreeIndex, TreeSeal
+from leasehold.datasets._tree_pack import reached
+from leasehold.errors import DatasetCorrupt, DatasetTooLarge
+
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_AT_HAND: Final = 8
+
+
+@dataclass
+class TreeUnpack:
+    """One import. `fetch` gives a sealed chunk by its SHA-256; `most`: bytes of files that may come of it."""
+
+    cid: str
+    index: TreeIndex
+    key: bytes
+    fetch: Callable[[bytes], bytes]
+    most: int
+    _at_hand: OrderedDict[int, bytes] = field(default_factory=OrderedDict)
+
+    def into(self, root: int) -> None:
+        """Raises DatasetTooLarge, DatasetCorrupt, WrongIdentity, OSError, and what `fetch` raises."""
+        size = sum(segment.length for entry in self.index.entries for segment in entry.segments)
+        if size > self.most:
+            raise DatasetTooLarge("The export", size, self.most)
+        paths: list[tuple[bytes, ...]] = []
+        for entry in self.index.entries:
+            path = (*self._path(paths, entry.parent), entry.name)
+            paths.append(path if entry.kind in ("folder", "file") else ())
+            with reached(root, path[:-1]) as folder:
+                if folder is None:
+                    raise DatasetCorrupt(self.cid, "a folder of it is none")
+                self._make(folder, entry, root, paths)
+        self._finish(root, paths)
+
+    @staticmethod
+    def _path(paths: Sequence[tuple[bytes, ...]], number: int) -> tuple[bytes, ...]:
+        return paths[number] if number >= 0 else ()
+
+    def _make(self, folder: int, entry: TreeEntry, root: int, paths: Sequence[tuple[bytes, ...]]) -> None:
+        if entry.kind == "folder":
+            os.mkdir(entry.name, 0o700, dir_fd=folder)
+        elif entry.kind == "link":
+            os.symlink(entry.target, entry.name, dir_fd=folder)
+            os.chown(entry.name, entry.owner, entry.group, dir_fd=folder, follow_symlinks=False)
+            times = (entry.time, entry.time)
+            os.utime(entry.name, ns=times, dir_fd=folder, follow_symlinks=False)
+        elif entry.kind == "same":
+            first = paths[entry.same]
+            with reached(root, first[:-1]) as source:
+                if source is None:
+                    raise DatasetCorrupt(self.cid, "a folder of it is none")
+                os.link(first[-1], entry.name, src_dir_fd=source, dst_dir_fd=folder, follow_symlinks=False)
+        else:
+            self._write(folder, entry)
+
+    def _write(self, folder: int, entry: TreeEntry) -> None:
+        descriptor = os.open(entry.name, _NEW, 0o600, dir_fd=folder)
+        try:
+            for segment in entry.segments:
+                data = self._chunk(segment.chunk)[segment.at : segment.at + segment.length]
+                if len(data) != segment.length:
+                    raise DatasetCorrupt(self.cid, "a chunk is shorter than a file's part of it")
+                os.pwrite(descriptor, data, segment.offset)
+            os.ftruncate(descriptor, entry.size)
+            self._dress(descriptor, entry)
+        finally:
+            os.close(descriptor)
+
+    def _finish(self, root: int, paths: Sequence[tuple[bytes, ...]]) -> None:
+        """Folders get their modes and times once nothing more is made in them."""
+        for number in reversed(range(len(paths))):
+            if (entry := self.index.entries[number]).kind == "folder":
+                with reached(root, paths[number]) as folder:
+                    if folder is not None:
+                        self._dress(folder, entry)
+
+    @staticmethod
+    def _dress(descriptor: int, entry: TreeEntry) -> None:
+        os.fchown(descriptor, entry.owner, entry.group)
+        os.fchmod(descriptor, entry.mode)
+        os.utime(descriptor, ns=(entry.time, entry.time))
+
+    def _chunk(self, number: int) -> bytes:
+        if number not in self._at_hand:
+            sealed = self.fetch(self.index.chunks[number])
+            self._at_hand[number] = TreeSeal(self.key).open(sealed, b"chunk")
+            if len(self._at_hand) > _AT_HAND:
+                self._at_hand.popitem(last=False)
+        return self._at_hand[number]
