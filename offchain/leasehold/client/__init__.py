@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     )
     from leasehold.client._doctor import (
         ClockApart,
-        Finding,
+        Diagnosis,
         NoAgentAnswers,
         NoPoolNamed,
         NoSshClient,
@@ -587,6 +587,7 @@ __all__ = [
     "Deposit",
     "DepositPlan",
     "DescribesAnother",
+    "Diagnosis",
     "Do",
     "DrawCommittee",
     "DrawPlan",
@@ -614,7 +615,6 @@ __all__ = [
     "FinalizePlan",
     "FinalizeRound",
     "Finalized",
-    "Finding",
     "FineQuorum",
     "FineQuorumPlan",
     "Finish",
@@ -937,7 +937,7 @@ _PARTS = {
         "RevokeDelegatePlan", "delegates_of",
     ),
     "_doctor": (
-        "ClockApart", "Finding", "NoAgentAnswers", "NoPoolNamed", "NoSshClient", "NothingToPayWith",
+        "ClockApart", "Diagnosis", "NoAgentAnswers", "NoPoolNamed", "NoSshClient", "NothingToPayWith",
         "PoolMayTakeNothing", "Setup", "examine",
     ),
     "_duties": (

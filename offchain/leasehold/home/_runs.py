@@ -26,7 +26,8 @@ class GivenUp(StrEnum):
     """Why a try is wanted no more.
 
     LATE: it did not start in time. GONE: its machine is. TIME: it lasted as long as it may. UNWANTED: another runs.
-    ENDED: whoever began the run ended it. UNSENT: a process died before it was opened. KEPT: the run is over and the lease goes on, as it was to; nobody looks.
+    ENDED: whoever began the run ended it. UNSENT: a process died before it was opened. KEPT: the run is over and the
+    lease goes on, as it was to; nobody looks.
     """
 
     LATE = "late"
