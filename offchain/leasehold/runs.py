@@ -13,8 +13,8 @@
 from leasehold.client import (
     AttachRun,
     CloseWhen,
+    Diagnosis,
     Do,
-    Finding,
     NothingRan,
     RunActed,
     RunControl,
@@ -31,8 +31,8 @@ from leasehold.client import (
 __all__ = [
     "AttachRun",
     "CloseWhen",
+    "Diagnosis",
     "Do",
-    "Finding",
     "NothingRan",
     "RunActed",
     "RunControl",

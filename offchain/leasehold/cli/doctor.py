@@ -6,7 +6,7 @@ import sys
 
 from leasehold.cli._command import ANSWERS, PASSWORD_FILE, WALLET, Invocation, shared
 from leasehold.cli._hints import said
-from leasehold.client import Finding, LockedWallet, Setup, examine
+from leasehold.client import Diagnosis, LockedWallet, Setup, examine
 from leasehold.errors import LeaseholdError
 
 
@@ -16,31 +16,31 @@ async def doctor(call: Invocation) -> int:
 
     It leaves with 0 where all works, else with 1.
     """
-    findings = list[Finding]()
+    diagnoses = list[Diagnosis]()
     with call.out.working("Trying everything"):
-        async for finding in examine(_setup(call)):
-            findings.append(finding)
+        async for diagnosis in examine(_setup(call)):
+            diagnoses.append(diagnosis)
             if not call.out.as_json:
-                call.out.say(_line(finding))
+                call.out.say(_line(diagnosis))
     call.out.answer(
         [
             {
-                "what": finding.what,
-                "works": finding.problem is None,
-                "said": said(finding.problem) if finding.problem else finding.said,
-                "code": finding.problem.code if finding.problem else None,
+                "what": diagnosis.what,
+                "works": diagnosis.problem is None,
+                "said": said(diagnosis.problem) if diagnosis.problem else diagnosis.said,
+                "code": diagnosis.problem.code if diagnosis.problem else None,
             }
-            for finding in findings
+            for diagnosis in diagnoses
         ]
     )
-    wrong = sum(finding.problem is not None for finding in findings)
-    call.out.say("All works." if not wrong else f"{wrong} of {len(findings)} do not work.")
+    wrong = sum(diagnosis.problem is not None for diagnosis in diagnoses)
+    call.out.say("All works." if not wrong else f"{wrong} of {len(diagnoses)} do not work.")
     return 1 if wrong else 0
 
 
-def _line(finding: Finding) -> str:
-    mark = "ok   " if finding.problem is None else "WRONG"
-    return f"{mark} {finding.what}: {said(finding.problem) if finding.problem else finding.said}"
+def _line(diagnosis: Diagnosis) -> str:
+    mark = "ok   " if diagnosis.problem is None else "WRONG"
+    return f"{mark} {diagnosis.what}: {said(diagnosis.problem) if diagnosis.problem else diagnosis.said}"
 
 
 def _setup(call: Invocation) -> Setup:

@@ -92,7 +92,7 @@ if TYPE_CHECKING:
     )
     from leasehold.client._doctor import (
         ClockApart,
-        Finding,
+        Diagnosis,
         NoAgentAnswers,
         NoPoolNamed,
         NoSshClient,
@@ -634,6 +634,7 @@ __all__ = [
     "Deposit",
     "DepositPlan",
     "DescribesAnother",
+    "Diagnosis",
     "DiscardVolume",
     "Do",
     "DrawCommittee",
@@ -663,7 +664,6 @@ __all__ = [
     "FinalizePlan",
     "FinalizeRound",
     "Finalized",
-    "Finding",
     "FineQuorum",
     "FineQuorumPlan",
     "Finish",
@@ -1042,7 +1042,7 @@ _PARTS = {
         "RevokeDelegatePlan", "delegates_of",
     ),
     "_doctor": (
-        "ClockApart", "Finding", "NoAgentAnswers", "NoPoolNamed", "NoSshClient", "NothingToPayWith",
+        "ClockApart", "Diagnosis", "NoAgentAnswers", "NoPoolNamed", "NoSshClient", "NothingToPayWith",
         "PoolMayTakeNothing", "Setup", "examine",
     ),
     "_duties": (

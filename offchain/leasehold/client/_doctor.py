@@ -82,7 +82,7 @@ class NoSshClient(LeaseholdError):
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One thing that was tried. said: what was found. problem: what is wrong with it, and how to mend that."""
 
     what: str
@@ -108,11 +108,11 @@ class Setup:
 Check = Callable[[], Awaitable[str]]
 
 
-async def examine(setup: Setup) -> AsyncIterator[Finding]:
+async def examine(setup: Setup) -> AsyncIterator[Diagnosis]:
     """Try everything, one after the other. What cannot be tried without what failed before is left out. Nothing is
     sent.
     """
-    yield Finding("version", f"{version('leasehold')}, Python {sys.version.split()[0]}")
+    yield Diagnosis("version", f"{version('leasehold')}, Python {sys.version.split()[0]}")
     yield await _tried("ssh", _ssh)
     yield await _tried("wallet", lambda: _wallet(setup))
     deployments = list[Deployment]()
@@ -134,16 +134,16 @@ async def examine(setup: Setup) -> AsyncIterator[Finding]:
     try:
         client = await opening
     except LeaseholdError as error:
-        yield Finding("chain", ", ".join(setup.rpc), error)
+        yield Diagnosis("chain", ", ".join(setup.rpc), error)
         return
     try:
-        async for finding in _of_pool(client, has_wallet=wallet is not None):
-            yield finding
+        async for diagnosis in _of_pool(client, has_wallet=wallet is not None):
+            yield diagnosis
     finally:
         await client.close()
 
 
-async def _of_pool(client: PoolClient, *, has_wallet: bool) -> AsyncIterator[Finding]:
+async def _of_pool(client: PoolClient, *, has_wallet: bool) -> AsyncIterator[Diagnosis]:
     yield await _tried("chain", lambda: _chain(client))
     yield await _tried("clock", lambda: _clock(client))
     if has_wallet:
@@ -153,11 +153,11 @@ async def _of_pool(client: PoolClient, *, has_wallet: bool) -> AsyncIterator[Fin
     yield await _tried("agents", lambda: _agents(client))
 
 
-async def _tried(what: str, check: Check) -> Finding:
+async def _tried(what: str, check: Check) -> Diagnosis:
     try:
-        return Finding(what, await check())
+        return Diagnosis(what, await check())
     except LeaseholdError as error:
-        return Finding(what, error.problem, error)
+        return Diagnosis(what, error.problem, error)
 
 
 async def _ssh() -> str:

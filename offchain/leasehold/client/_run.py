@@ -443,10 +443,10 @@ def _tries_said(record: RunRecord) -> str:
 
 def _last(acting: Acting) -> str:
     if acting.refused is not None:
-        return f"Of the rest: {acting.refused}"
+        return f"of the rest: {acting.refused.problem}"
     if acting.rent is None:
-        return "Ask for the run itself again to try another machine."
-    return "Widen the search, or look at the workload."
+        return "ask for the run itself again to try another machine"
+    return "widen the search, or look at the workload"
 
 
 def _try_json(tried: Try, money: Money) -> dict[str, Json]:

@@ -70,7 +70,7 @@ class RunRules:
 
 
 @dataclass(frozen=True)
-class Seen:
+class TryLook:
     """How one try stands now. Seconds, and token units.
 
     lease: as the chain has it; `None` where it knows none of this workload. ours: it is the account's still. window:
@@ -107,14 +107,14 @@ class RunLook:
 
     record: RunRecord
     rules: RunRules
-    seen: tuple[Seen, ...]
+    seen: tuple[TryLook, ...]
     now: int
     sending: bool = False
     word: Word = Word.GO_ON
     others: bool = True
     extends: bool = True
 
-    def pairs(self) -> Iterator[tuple[int, Try, Seen]]:
+    def pairs(self) -> Iterator[tuple[int, Try, TryLook]]:
         """Each try that is not over, with its place."""
         for place, (tried, seen) in enumerate(zip(self.record.tries, self.seen, strict=True)):
             if not tried.over:
@@ -205,7 +205,7 @@ def affordable(price: int, cells: int, seconds: int, left: int | None) -> int:
 # --------------------------------------------------------------------------- what a try is owed, wanted or not
 
 
-def _settled(look: RunLook, place: int, tried: Try, seen: Seen) -> Act | None:
+def _settled(look: RunLook, place: int, tried: Try, seen: TryLook) -> Act | None:
     if tried.lease is None:
         if seen.lease is not None:
             return Act(Do.KNOW, place)
@@ -222,7 +222,7 @@ def _settled(look: RunLook, place: int, tried: Try, seen: Seen) -> Act | None:
     return Act(Do.CLOSE, place, why=str(tried.given_up))
 
 
-def _ended(look: RunLook, place: int, tried: Try, seen: Seen) -> Act:
+def _ended(look: RunLook, place: int, tried: Try, seen: TryLook) -> Act:
     """What is noted of a lease that is over: whether its job was done, and else why the run may go on elsewhere."""
     if tried.done or tried.given_up is not None:
         return Act(Do.END, place, given_up=tried.given_up)
@@ -231,7 +231,7 @@ def _ended(look: RunLook, place: int, tried: Try, seen: Seen) -> Act:
     return Act(Do.END, place, given_up=_how(seen), why=seen.reason)
 
 
-def _how(seen: Seen) -> GivenUp | None:
+def _how(seen: TryLook) -> GivenUp | None:
     """`None`: not by its tenant's will, nor by its time."""
     lease = seen.lease
     assert lease is not None
@@ -260,13 +260,13 @@ def _goes_on(look: RunLook) -> bool:
 # ------------------------------------------------------------------------------------------- the one that is wanted
 
 
-def _closing(wanted: list[tuple[int, Try, Seen]]) -> Act:
+def _closing(wanted: list[tuple[int, Try, TryLook]]) -> Act:
     for place, _, _ in wanted:
         return Act(Do.GIVE_UP, place, given_up=GivenUp.ENDED, why="closed")
     return Act(Do.FINISH, why="closed")
 
 
-def _starting(look: RunLook, place: int, tried: Try, seen: Seen) -> Act:
+def _starting(look: RunLook, place: int, tried: Try, seen: TryLook) -> Act:
     lease = seen.lease
     assert lease is not None
     if look.now > lease.start + seen.window:
@@ -282,7 +282,7 @@ def _starting(look: RunLook, place: int, tried: Try, seen: Seen) -> Act:
     return Act(Do.WAIT, place, why="starting")
 
 
-def _running(look: RunLook, place: int, tried: Try, seen: Seen) -> Act:
+def _running(look: RunLook, place: int, tried: Try, seen: TryLook) -> Act:
     lease, rules = seen.lease, look.rules
     assert lease is not None
     if tried.done:
@@ -320,7 +320,7 @@ def _more(look: RunLook, lease: Lease) -> int:
     return seconds if seconds >= min(SHORTEST, wanted) else 0
 
 
-def _finishing(look: RunLook, place: int, tried: Try, seen: Seen) -> Act:
+def _finishing(look: RunLook, place: int, tried: Try, seen: TryLook) -> Act:
     """Its command has ended: its results are fetched and, unless it is to be kept, it is closed once they are out."""
     rules = look.rules
     if rules.close_when is CloseWhen.NEVER:

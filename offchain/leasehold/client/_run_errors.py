@@ -55,7 +55,7 @@ class ResultsInTheWay(InvalidInput):
     folder: str
 
 
-@error_type("nothing-ran", problem="Run {name} found no machine that ran it: {tries}.", advice="{last}")
+@error_type("nothing-ran", problem="Run {name} found no machine that ran it: {tries};", advice="{last}.")
 class NothingRan(StartFailed):
     """Every machine that fits was tried. tries: what became of each. last: why no other is tried."""
 

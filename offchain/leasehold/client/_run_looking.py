@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from leasehold.chain import LeaseRecord, LeaseState, closing_key
 from leasehold.client._keeping import under_way
-from leasehold.client._run_deciding import CloseWhen, RunLook, RunRules, Seen, Word
+from leasehold.client._run_deciding import CloseWhen, RunLook, RunRules, TryLook, Word
 from leasehold.client._tenancy import agents_word
 from leasehold.errors import LeaseholdError
 from leasehold.home import RunRecord, Try
@@ -79,16 +79,18 @@ async def _unsure(client: PoolClient, record: RunRecord) -> bool:
     return await under_way(client)
 
 
-async def _seen(client: PoolClient, record: RunRecord, tried: Try, rules: RunRules, memory: Memory) -> Seen:
+async def _seen(
+    client: PoolClient, record: RunRecord, tried: Try, rules: RunRules, memory: Memory
+) -> TryLook:
     if tried.over:
-        return Seen()
+        return TryLook()
     if tried.lease is None:
         opened = await _opened(client, record, tried)
-        return Seen(lease=opened.lease if opened is not None else None)
+        return TryLook(lease=opened.lease if opened is not None else None)
     lease = await client.known_lease(tried.lease)
     ours = lease.tenant.lower() == record.account.lower()
     window = (await client.params(lease.params)).start_window
-    seen = Seen(lease, ours, window)
+    seen = TryLook(lease, ours, window)
     if not ours or not lease.state.live:
         return await _past(client, tried, seen)
     if lease.state is LeaseState.OPENED:
@@ -104,7 +106,7 @@ async def _opened(client: PoolClient, record: RunRecord, tried: Try) -> LeaseRec
     return next((known for known in leases if known.workload.hex() == tried.workload), None)
 
 
-async def _past(client: PoolClient, tried: Try, seen: Seen) -> Seen:
+async def _past(client: PoolClient, tried: Try, seen: TryLook) -> TryLook:
     """Of a lease that is over, or somebody else's: what it cost, and whether its job was done."""
     assert seen.lease is not None
     number = seen.lease.id
@@ -122,7 +124,7 @@ async def _past(client: PoolClient, tried: Try, seen: Seen) -> Seen:
     return replace(seen, exit_code=status.exit_code if status is not None else None, order_used=used)
 
 
-async def _present(client: PoolClient, tried: Try, seen: Seen, rules: RunRules, memory: Memory) -> Seen:
+async def _present(client: PoolClient, tried: Try, seen: TryLook, rules: RunRules, memory: Memory) -> TryLook:
     """Of a lease that runs: what its agent says, and since when it says nothing."""
     lease, clock = seen.lease, time.monotonic()
     assert lease is not None
@@ -152,7 +154,7 @@ def _kept(client: PoolClient, lease: int) -> bool:
     return client.home.closing_orders(client.deployment).get(lease) is not None
 
 
-async def _word(client: PoolClient, seen: Seen) -> LeaseStatus | None:
+async def _word(client: PoolClient, seen: TryLook) -> LeaseStatus | None:
     assert seen.lease is not None
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(ASKING_SECONDS):
@@ -160,7 +162,7 @@ async def _word(client: PoolClient, seen: Seen) -> LeaseStatus | None:
     return None
 
 
-async def _idle(client: PoolClient, seen: Seen, rules: RunRules) -> bool:
+async def _idle(client: PoolClient, seen: TryLook, rules: RunRules) -> bool:
     assert seen.lease is not None
     with contextlib.suppress(LeaseholdError, TimeoutError):
         async with asyncio.timeout(ASKING_SECONDS), client.agent_of(seen.lease.id) as agent:

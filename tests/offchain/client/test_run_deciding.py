@@ -14,7 +14,7 @@ from leasehold.client._run_deciding import (
     Do,
     RunLook,
     RunRules,
-    Seen,
+    TryLook,
     Word,
     affordable,
     decide,
@@ -130,14 +130,14 @@ class World:
     # --------------------------------------------------------------------------------------------------- the run
 
     def look(self, word: Word) -> RunLook:
-        sending, seen = bool(self.pending), list[Seen]()
+        sending, seen = bool(self.pending), list[TryLook]()
         for tried in self.record.tries:
             lease = self.leases.get(tried.workload)
             key = tried.workload
             live = lease is not None and lease.state is LeaseState.ACTIVE
             heard = key not in self.silent
             seen.append(
-                Seen(
+                TryLook(
                     lease,
                     True,
                     WINDOW,
@@ -155,7 +155,7 @@ class World:
 
     def act(self, act: Act, look: RunLook) -> None:
         place = act.place
-        seen = look.seen[place] if place >= 0 else Seen()
+        seen = look.seen[place] if place >= 0 else TryLook()
         key = self.record.tries[place].workload if place >= 0 else ""
         if act.do is Do.KNOW:
             assert seen.lease is not None
@@ -320,7 +320,7 @@ def test_the_late_one_that_starts_first_is_taken_up() -> None:
     settled(world)
 
 
-def a_look(tried: Try, seen: Seen, **more: object) -> RunLook:
+def a_look(tried: Try, seen: TryLook, **more: object) -> RunLook:
     look = RunLook(replace(new_record(), tries=(tried,)), RULES, (seen,), now=1_000)
     return replace(look, **more)  # type: ignore[arg-type]
 
@@ -328,21 +328,21 @@ def a_look(tried: Try, seen: Seen, **more: object) -> RunLook:
 def test_a_lease_that_its_tenant_ended_is_not_replaced() -> None:
     ended = replace(a_lease(1, 0, LeaseState.ENDED), end=100)
     known = Try(1, "d", 1, lease=1)
-    act = decide(a_look(known, Seen(ended)))
+    act = decide(a_look(known, TryLook(ended)))
     assert (act.do, act.given_up) == (Do.END, GivenUp.ENDED)
     over = replace(known, cost=5, given_up=GivenUp.ENDED)
-    assert decide(a_look(over, Seen())) == Act(Do.FINISH, why="closed")
+    assert decide(a_look(over, TryLook())) == Act(Do.FINISH, why="closed")
 
 
 def test_an_opening_that_may_yet_be_mined_is_waited_for() -> None:
     unknown = Try(1, "d", 1)
-    assert decide(a_look(unknown, Seen(), sending=True)) == Act(Do.WAIT, 0, why="sending")
-    assert decide(a_look(unknown, Seen())).do is Do.DROP
-    assert decide(a_look(unknown, Seen(a_lease(7, 0)))).do is Do.KNOW
+    assert decide(a_look(unknown, TryLook(), sending=True)) == Act(Do.WAIT, 0, why="sending")
+    assert decide(a_look(unknown, TryLook())).do is Do.DROP
+    assert decide(a_look(unknown, TryLook(a_lease(7, 0)))).do is Do.KNOW
 
 
 def test_who_leaves_pays_for_the_rest_in_one_go() -> None:
-    running = Seen(a_lease(1, 900, LeaseState.ACTIVE), ordered=True)
+    running = TryLook(a_lease(1, 900, LeaseState.ACTIVE), ordered=True)
     known = Try(1, "d", 1, lease=1)
     act = decide(a_look(known, running, word=Word.LEAVE))
     assert (act.do, act.seconds) == (Do.EXTEND, 3 * STEP)
@@ -354,7 +354,7 @@ def test_who_leaves_pays_for_the_rest_in_one_go() -> None:
 def test_a_kept_lease_is_left_to_whoever_began_it() -> None:
     rules = replace(RULES, close_when=CloseWhen.NEVER)
     done = Try(1, "d", 1, lease=1, done=True)
-    running = Seen(a_lease(1, 900, LeaseState.ACTIVE), exit_code=0)
+    running = TryLook(a_lease(1, 900, LeaseState.ACTIVE), exit_code=0)
     assert decide(a_look(done, running, rules=rules)).do is Do.FETCH
     fetched = replace(new_record(), tries=(done,), fetched="cid")
     act = decide(RunLook(fetched, rules, (running,), 1_000))
@@ -364,21 +364,21 @@ def test_a_kept_lease_is_left_to_whoever_began_it() -> None:
 def test_what_an_idle_or_a_finished_lease_waits_for() -> None:
     known, active = Try(1, "d", 1, lease=1), a_lease(1, 900, LeaseState.ACTIVE)
     idle = replace(RULES, close_when=CloseWhen.IDLE)
-    assert decide(a_look(known, Seen(active, idle=True), rules=idle)) == Act(Do.DONE, 0, why="idle")
+    assert decide(a_look(known, TryLook(active, idle=True), rules=idle)) == Act(Do.DONE, 0, why="idle")
     finished = replace(known, done=True)
-    owes = Seen(active, ordered=True, published=False, ended_for=100)
+    owes = TryLook(active, ordered=True, published=False, ended_for=100)
     assert decide(a_look(finished, owes)).do is Do.WAIT
     assert decide(a_look(finished, replace(owes, published=True))).do is Do.CLOSE
-    assert decide(a_look(known, Seen(active, handed=False, ordered=True))).do is Do.WAIT
-    waiting = Seen(a_lease(1, 900), window=WINDOW, handed=False)
+    assert decide(a_look(known, TryLook(active, handed=False, ordered=True))).do is Do.WAIT
+    waiting = TryLook(a_lease(1, 900), window=WINDOW, handed=False)
     assert decide(a_look(known, waiting)).do is Do.HAND_IN
 
 
 def test_two_machines_that_say_the_workload_is_at_fault_are_enough() -> None:
     tries = tuple(Try(number, f"d{number}", 1, lease=number, cost=0, why="start-failed") for number in (1, 2))
-    look = RunLook(replace(new_record(), tries=tries), RULES, (Seen(), Seen()), 1_000)
+    look = RunLook(replace(new_record(), tries=tries), RULES, (TryLook(), TryLook()), 1_000)
     assert decide(look) == Act(Do.FINISH, why="none")
-    one = RunLook(replace(new_record(), tries=tries[:1]), RULES, (Seen(),), 1_000)
+    one = RunLook(replace(new_record(), tries=tries[:1]), RULES, (TryLook(),), 1_000)
     assert decide(one).do is Do.OPEN
 
 
