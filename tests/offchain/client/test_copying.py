@@ -1,0 +1,288 @@
+"""What differs between two folders, how OpenSSH is told of leases, and code on its way to an agent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from leasehold.client import CopyFailed, LeaseShell, SshDoor, hand_in
+from leasehold.client._copying import Place, unpacking
+from leasehold.client._syncing import SyncEntry, SyncOptions, _batches, _parsed, differing
+from leasehold.copying import CodeFolder, SshFiles, SshHost, exclude, include, ssh_config
+from leasehold.datasets import Budget
+from leasehold.errors import DatasetError, DestinationExists
+from leasehold.home import CodeMemory
+from leasehold.market.wire import CodeRefused, CodeTaken, CodeWanted, NotRunning
+from leasehold.workload import CodeKind, CodeTree, survey, unpacked
+
+FILE, FOLDER, LINK = CodeKind.FILE, CodeKind.FOLDER, CodeKind.LINK
+ALL = SyncOptions(delete=True)
+
+
+def test_what_differs() -> None:
+    source = {
+        b"new": SyncEntry(FILE, 1, 5),
+        b"same": SyncEntry(FILE, 2, 5),
+        b"size": SyncEntry(FILE, 3, 5),
+        b"time": SyncEntry(FILE, 2, 6),
+        b"dir": SyncEntry(FOLDER, 0, 9),
+        b"dir/x": SyncEntry(FILE, 0, 1),
+        b"link": SyncEntry(LINK, 3, 1),
+    }
+    target = {
+        b"same": SyncEntry(FILE, 2, 5),
+        b"size": SyncEntry(FILE, 2, 5),
+        b"time": SyncEntry(FILE, 2, 5),
+        b"dir": SyncEntry(FOLDER, 0, 1),
+        b"link": SyncEntry(LINK, 3, 7),
+        b"old": SyncEntry(FOLDER, 0, 1),
+        b"old/y": SyncEntry(FILE, 0, 1),
+    }
+    send = [b"dir/x", b"new", b"size", b"time"]
+    assert differing(source, target, SyncOptions()) == (send, [])
+    assert differing(source, target, ALL) == (send, [b"old"])
+    assert differing({}, {}, ALL) == ([], [])
+
+
+def test_bytes_count_where_they_are_compared() -> None:
+    one, other = SyncEntry(FILE, 1, 5, b"a"), SyncEntry(FILE, 1, 5, b"b")
+    assert differing({b"x": one}, {b"x": other}, SyncOptions())[0] == [b"x"]
+    assert differing({b"x": one}, {b"x": SyncEntry(FILE, 1, 9, b"a")}, SyncOptions())[0] == []
+
+
+def test_a_folder_makes_way_only_where_things_may_be_removed() -> None:
+    source, target = (
+        {b"x": SyncEntry(FILE, 1, 1)},
+        {b"x": SyncEntry(FOLDER, 0, 1), b"x/y": SyncEntry(FILE, 1, 1)},
+    )
+    with pytest.raises(DestinationExists):
+        differing(source, target, SyncOptions())
+    assert differing(source, target, ALL) == ([b"x"], [b"x"])
+    assert differing(target, source, SyncOptions()) == ([b"x", b"x/y"], [b"x"])
+
+
+def test_a_listing_that_a_container_made_up() -> None:
+    names = [b"./a", b"./../out", b"./dev", b"./d/\xff\n"]
+    lines = [b"81a4 5 1", b"81a4 5 1", b"2190 0 1", b"41ed 4096 1"]
+    assert dict(_parsed(names, lines)) == {b"a": SyncEntry(FILE, 5, 1), b"d/\xff\n": SyncEntry(FOLDER, 0, 1)}
+    with pytest.raises(CopyFailed):
+        dict(_parsed([b"./a"], [b"no numbers"]))
+
+
+def test_names_are_handed_over_in_pieces() -> None:
+    paths = [b"x" * 1000 for _ in range(40)]
+    assert [len(batch) for batch in _batches(paths)] == [16, 16, 8]
+    assert list(_batches([])) == []
+
+
+async def test_what_nobody_asked_for_is_left(tmp_path: Path) -> None:
+    """A tar whose first name is another than the one that was copied, as a hostile container may send it."""
+    import io
+    import tarfile
+
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as out:
+        for name in ("other/x", "data/in", "data/../../up", "data"):
+            out.addfile(tarfile.TarInfo(name))
+    budget, left = Budget(None, "data"), list[str]()
+    async with unpacking(Place(tmp_path / "here", budget, "data", "here", folder=True), budget, left) as take:
+        await take(archive.getvalue())
+    assert [path.name for path in (tmp_path / "here").iterdir()] == ["in"]
+    assert len(left) == 3
+
+
+async def test_what_is_no_tar_is_said(tmp_path: Path) -> None:
+    budget = Budget(None, "data")
+    with pytest.raises(DatasetError):
+        async with unpacking(Place(tmp_path, budget, "data", "x", folder=True), budget, []) as take:
+            await take(b"no tar" * 1000)
+
+
+# -------------------------------------------------------------------------------------------------------- a shell
+
+
+class Commands:
+    """An agent whose container has some programs, and answers each script alike."""
+
+    def __init__(self, has: Sequence[str], said: Sequence[tuple[int, bytes]] = (), code: int = 0) -> None:
+        self.has, self.said, self.code, self.given, self.ran = has, said, code, b"", list[list[str]]()
+
+    @asynccontextmanager
+    async def exec(self, lease: int, command: list[str]) -> AsyncIterator[Commands]:
+        self.ran.append(command)
+        yield self
+
+    async def write(self, data: bytes) -> None:
+        self.given += data
+
+    async def write_eof(self) -> None: ...
+
+    async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
+        await asyncio.sleep(0)
+        for piece in self.said:
+            yield piece
+
+    async def wait(self) -> int:
+        here = self.ran[-1][0] in self.has
+        return (0 if self.ran[-1][-1] == "exit 0" else self.code) if here else 127
+
+
+async def test_the_first_shell_that_is_there() -> None:
+    agent = Commands(["/bin/sh"], [(1, b"out"), (2, b"aside")])
+    shell = LeaseShell(cast(Any, agent), 1)
+    assert await shell.ask("echo", "a b") == b"out"
+    assert await shell.ask("echo") == b"out"
+    assert [command[0] for command in agent.ran] == ["/.leasehold/busybox", "/bin/sh", "/bin/sh", "/bin/sh"]
+    assert agent.ran[2] == ["/bin/sh", "-c", "echo", "leasehold", "a b"]
+
+
+async def test_what_a_container_complains_of() -> None:
+    with pytest.raises(CopyFailed, match="no space"):
+        await LeaseShell(cast(Any, Commands(["/bin/sh"], [(2, b"no space")], 1)), 1).ask("x")
+    with pytest.raises(CopyFailed, match="ends with 3"):
+        await LeaseShell(cast(Any, Commands(["/bin/sh"], [], 3)), 1).ask("x")
+    with pytest.raises(CopyFailed, match="no shell"):
+        await LeaseShell(cast(Any, Commands([])), 1).ask("x")
+    with pytest.raises(CopyFailed, match="more than 0 MiB"):
+        await LeaseShell(cast(Any, Commands(["/bin/sh"], [(1, b"xx")])), 1).ask("x", most=1)
+
+
+# ------------------------------------------------------------------------------------------------------------ code
+
+
+class Agent:
+    """Takes code as an agent does, after it was asked `late` times; it forgets all once where it is `forgetful`."""
+
+    def __init__(self, *, late: int = 0, forgetful: int = 0, refuses: bool = False) -> None:
+        self.late, self.forgetful, self.refuses = late, forgetful, refuses
+        self.pieces, self.offers = set[bytes](), 0
+
+    async def offer_code(self, lease: int, tree: CodeTree) -> CodeWanted:
+        self.offers += 1
+        if self.refuses:
+            raise CodeRefused("The lease's workload names another folder than this.")
+        if self.offers <= self.late:
+            raise NotRunning("Not yet.")
+        return CodeWanted.of([chunk not in self.pieces for chunk in tree.chunks])
+
+    async def put_code(self, lease: int, pack: bytes) -> CodeTaken:
+        pieces = {digest for digest, _, _ in unpacked(pack).pieces}
+        if self.forgetful:
+            self.forgetful -= 1
+        else:
+            self.pieces |= pieces
+        return CodeTaken(taken=len(pieces), left=0)
+
+
+class Client:
+    """A client of that agent, as far as handing in goes."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.its = agent
+
+        class Silent:
+            @staticmethod
+            def working(what: str) -> Any:
+                from leasehold.client import Observer
+
+                return Observer().working(what)
+
+        self.observer = Silent()
+
+    async def index(self) -> None: ...
+
+    @asynccontextmanager
+    async def agent_of(self, lease: int) -> AsyncIterator[Agent]:
+        yield self.its
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Any:
+    for number in range(20):
+        (tmp_path / f"f{number}").write_bytes(bytes([number]) * 900_000)
+    return survey(CodeFolder(tmp_path))
+
+
+async def handed(agent: Agent, code: Any) -> Any:
+    return await hand_in(cast(Any, Client(agent)), 1 << 16, code)
+
+
+async def test_code_is_handed_in_once_the_agent_knows_the_lease(
+    code: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leasehold.client._code.ASK_EVERY", 0.0)
+    agent = Agent(late=3)
+    done = await handed(agent, code)
+    assert (done.files, done.size, len(agent.pieces)) == (20, 18_000_000, 20)
+    assert 0 < done.sent <= 18_100_000
+    assert (await handed(agent, code)).sent == 0
+
+
+async def test_what_was_dropped_meanwhile_is_sent_again(code: Any) -> None:
+    agent = Agent(forgetful=2)
+    await handed(agent, code)
+    assert len(agent.pieces) == 20
+    with pytest.raises(Exception, match="does not keep"):
+        await handed(Agent(forgetful=1_000), code)
+
+
+async def test_what_is_refused_is_not_tried_again(code: Any) -> None:
+    agent = Agent(refuses=True)
+    with pytest.raises(CodeRefused):
+        await handed(agent, code)
+    assert agent.offers == 1
+
+
+def test_what_was_read_is_remembered_for_a_folder(tmp_path: Path) -> None:
+    memory = CodeMemory(tmp_path / "home", tmp_path)
+    assert memory.load() == {}
+    known = {b"a/\xff\n": ((1, 2, 3, 4), (b"d" * 32, b"e" * 32)), b"empty": ((0, 0, 0, 0), ())}
+    memory.save(known)
+    assert memory.load() == known
+    assert CodeMemory(tmp_path / "home", tmp_path / "other").load() == {}
+    (kept,) = (tmp_path / "home" / "code").iterdir()
+    kept.write_bytes(b"damaged")
+    assert memory.load() == {}
+
+
+# ------------------------------------------------------------------------------------------------------------- ssh
+
+
+def door(user: str, proxy: tuple[str, ...] = ()) -> SshDoor:
+    return SshDoor(user, "203.0.113.7", 2222, Path("/home/me/known hosts"), proxy=proxy)
+
+
+def test_how_openssh_is_told(tmp_path: Path) -> None:
+    files = SshFiles(tmp_path / "own", tmp_path / ".ssh" / "config")
+    hosts = [
+        SshHost(("lease-12", "train"), door("12")),
+        SshHost(("lease-7.1",), door("7.1", ("run", "a%b c"))),
+    ]
+    text = ssh_config(hosts, files, lambda lease: ["/bin/lease hold", "--key", lease])
+    assert 'Match originalhost "lease-12,train" exec "\'/bin/lease hold\' --key 12"' in text
+    assert f'  CertificateFile "{tmp_path}/own/12-cert.pub"' in text
+    assert "Host lease-12 train\n  HostName 203.0.113.7\n  Port 2222\n  User 12\n" in text
+    assert "  ProxyCommand run 'a%%b c'\n" in text
+    assert text.count("StrictHostKeyChecking yes") == 2
+
+
+def test_what_was_there_stays(tmp_path: Path) -> None:
+    files = SshFiles(tmp_path / "own", tmp_path / ".ssh" / "config")
+    assert not exclude(files)
+    include(files, "text\n")
+    include(files, "other\n")
+    assert files.users.read_text() == files.line
+    assert files.own.read_text() == "other\n"
+    assert exclude(files)
+    files.users.write_text("Host mine\n")
+    include(files, "text\n")
+    assert (
+        files.users.read_text() == files.line + "Host mine\n"
+    )  # before any block, else it would belong to that
+    assert exclude(files)
+    assert files.users.read_text() == "Host mine\n"
