@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from tests.offchain.datasets.odd_trees import look, odd_tree
 
 from leasehold.chain import LeaseState, cid_of_digest
 from leasehold.datasets import FilePart, Ipfs, Listed
@@ -177,6 +178,31 @@ class TestFromHostToHost:
         ipfs.folders[cid].pop("index")
         with pytest.raises(DatasetCorrupt):
             await filled(there, cid)
+
+
+class TestOddNames:
+    """Files with newlines in their names, names of 255 bytes, links, holes, empty folders, modes and owners."""
+
+    async def there_and_back(self, here: Bench, there: Bench, files: int, size: int) -> None:
+        tree = await here.volumes.attach(LEASE, A, MODELS, size)
+        await asyncio.to_thread(odd_tree, tree / "tree", files)
+        told = await asyncio.to_thread(look, tree)
+        await here.volumes.detach(LEASE)
+        again = await here.volumes.attach(NEXT, A, MODELS, size)  # the lease is over, and renewed
+        assert await asyncio.to_thread(look, again) == told
+        cid = await here.exported(NEXT)
+        mount = MODELS.model_copy(update={"source": cid, "size": size})
+        copy = await there.volumes.attach(NEXT, A, mount, size)
+        await there.carrying.fill(volume_id(A, "models"), mount, size)
+        assert await asyncio.to_thread(look, copy) == told
+
+    @pytest.mark.slow
+    async def test_they_come_back_as_they_went(self, here: Bench, there: Bench) -> None:
+        await self.there_and_back(here, there, 2_000, 128 * MIB)
+
+    @pytest.mark.deep
+    async def test_a_hundred_thousand_do(self, here: Bench, there: Bench) -> None:
+        await self.there_and_back(here, there, 100_000, 1 << 30)
 
 
 class TestCutOff:
