@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -39,7 +39,7 @@ GROUPS = {
     "": GroupHelp(
         "Rent GPU time from whoever has some, or offer your own. The chain keeps the accounts.",
         ("machines", "machine", "rent", "leases", "top", "cost", "naming", "tenancy", "moving", "transfer",
-         "auto_extend", "quotes", "access", "results", "statements", "challenge", "faults", "compensate"),
+         "auto_extend", "quotes", "access", "results", "statements", "challenge", "faults", "compensate", "pools"),
     ),
     "wallet": GroupHelp("Make keys; see, approve, deposit and withdraw money.", ("wallet",)),
     "provider": GroupHelp(
@@ -98,12 +98,21 @@ class LazyGroup(TyperGroup):
                 self.commands[name] = TyperCommand(name=name, help=group.help, rich_markup_mode=MARKUP)
         self._stand_ins = set(self.commands)
 
-    def main(self, *args: Any, standalone_mode: bool = True, **more: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
         """As Click's, but that a command line which cannot be understood is told in one sentence."""
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **more)
+            return super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         try:
-            sys.exit(super().main(*args, standalone_mode=False, **more) or 0)
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+            sys.exit(code or 0)
         except NoArgsIsHelpError as error:
             error.show()
             sys.exit(error.exit_code)

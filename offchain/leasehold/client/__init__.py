@@ -302,6 +302,7 @@ if TYPE_CHECKING:
         Sent,
         Step,
     )
+    from leasehold.client._pools import PoolLook, pools_of
     from leasehold.client._powers import (
         powers_of,
     )
@@ -684,6 +685,7 @@ __all__ = [
     "PlanUsed",
     "Plannable",
     "PoolClient",
+    "PoolLook",
     "PoolMade",
     "ProposalExecuted",
     "ProposalMade",
@@ -847,6 +849,7 @@ __all__ = [
     "own_machines",
     "parse_address",
     "pay_in",
+    "pools_of",
     "powers_of",
     "proposal_json",
     "provider_status",
@@ -963,6 +966,7 @@ _PARTS = {
         "RulesProposed", "SetGated", "SetPaused", "SetTreasury", "rules_with",
     ),
     "_plan": ("Approved", "OnePlan", "Plan", "Plannable", "Request", "Sent", "Step"),
+    "_pools": ("PoolLook", "pools_of"),
     "_powers": ("powers_of",),
     "_proposals": (
         "ExecuteProposal", "ExecuteProposalPlan", "ProposalExecuted", "ProposalPlan", "ProposalSigned",

@@ -71,6 +71,8 @@ WRONG: tuple[tuple[str, str], ...] = (
     ("machines mem>=lots", "lots"),
     ("machines --sort nothing", "use one of"),
     ("machines cuda>=x", "x"),
+    ("machines isolation:bogus", "choose one of whole, mig, mps, time-slice"),
+    ("machines kind:tpu", "choose one of gpu, cpu"),
     ("machine 0", "is no machine"),
     ("machine abc", "is no machine"),
     ("machine 99", "leasehold machines"),
@@ -135,6 +137,13 @@ def test_a_wrong_input_gets_one_sentence(someone: Cli, words: str, says: str, tm
     assert line[-1] in ".?"
     assert "\x1b" not in line
     assert "Traceback" not in line
+
+
+@pytest.mark.parametrize("term", ["-image:python", "-h100", "-gpu:H100", "-host"])
+def test_a_search_that_begins_with_a_minus_is_a_search(someone: Cli, term: str) -> None:
+    """An `h` in it asks for no help."""
+    result = CliRunner(env=someone.environment()).invoke(app, ["machines", term])
+    assert (result.exit_code, result.stdout) == (0, "The pool has no machine yet: look again later.\n")
 
 
 @pytest.mark.slow
