@@ -481,3 +481,8 @@ def test_help_is_asked_in_either_way() -> None:
         asked = CliRunner().invoke(cli.app, words)
         assert asked.exit_code == 0, asked.output
         assert asked.output == CliRunner().invoke(cli.app, [*words[:-1], "--help"]).output
+
+
+def test_the_agent_says_its_version() -> None:
+    asked = CliRunner().invoke(cli.app, ["--version"])
+    assert (asked.exit_code, asked.output.startswith("leasehold-agent ")) == (0, True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import sys
+from importlib import metadata
+from typing import Annotated
 
 import typer
 
@@ -21,12 +23,30 @@ from leasehold_agent.cli._run import run
 from leasehold_agent.cli._settings import settings
 from leasehold_agent.cli._status import status
 
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"leasehold-agent {metadata.version('leasehold')}")
+        raise typer.Exit
+
+
 app = typer.Typer(
     help="The agent of a Leasehold provider's host: runs what was paid for, and stops what no longer is.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["--help", "-h"]},
     pretty_exceptions_enable=False,
 )
+
+
+@app.callback()
+def configure(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_version)
+    ] = False,
+) -> None:
+    """What holds for every verb."""
+
+
 for verb in (describe, check, run, status, settings, drain, pause, report, peer):
     app.command()(verb)
 

@@ -51,6 +51,7 @@ HINTS: Final[dict[str, str]] = {
     "share-not-served": "choose a smaller --share.",
     "share-not-sold": "choose that --share, or another machine.",
     "share-taken": _SHARE,
+    "share-withheld": _SHARE,
     "resize-taken": "take another share, or move the lease with `leasehold move`.",
     "ledger-too-low": "run `leasehold wallet deposit {missing:tokens} --to {account}` first.",
     "allowance-too-low": _APPROVE,

@@ -7,7 +7,8 @@ it, made from the commands, so that neither imports a command. A test holds the 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +17,8 @@ from typing import Any, ClassVar, Final, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
+
+from leasehold.cli._usage import ClickException, NoArgsIsHelpError, usage_sentence
 
 MARKUP: Final = "markdown"
 LINES: Final = Path(__file__).with_name("lines.json")
@@ -40,7 +43,7 @@ GROUPS = {
         "Rent GPU time from whoever has some, or offer your own. The chain keeps the accounts.",
         ("init", "doctor", "run", "machines", "machine", "rent", "leases", "top", "cost", "naming", "tenancy", "power",
          "moving", "transfer", "auto_extend", "quotes", "access", "ssh_config", "copying", "results", "statements",
-         "challenge", "faults", "compensate"),
+         "challenge", "faults", "compensate", "pools"),
     ),
     "wallet": GroupHelp("Make keys; see, approve, deposit and withdraw money.", ("wallet",)),
     "provider": GroupHelp(
@@ -101,6 +104,33 @@ class LazyGroup(TyperGroup):
             if path and above == self.path:
                 self.commands[name] = TyperCommand(name=name, help=group.help, rich_markup_mode=MARKUP)
         self._stand_ins = set(self.commands)
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """As Click's, but that a command line which cannot be understood is told in one sentence."""
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+        try:
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+            sys.exit(code or 0)
+        except NoArgsIsHelpError as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except ClickException as error:
+            from leasehold.cli._output import plain  # here: help and completion do without it
+
+            typer.echo(plain(usage_sentence(error)), err=True)
+            sys.exit(error.exit_code)
+        except typer.Abort:
+            typer.echo("Stopped.", err=True)
+            sys.exit(1)
 
     def load(self, name: str) -> None:
         """Put the command itself in its stand-in's place. A name that is none is left to be told as such."""

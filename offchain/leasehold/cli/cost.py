@@ -50,7 +50,7 @@ async def cost(
         )
     if picture is not None:
         rows = [(row.key, row.units, money.show(row.units)) for row in costs.rows]
-        write_whole(picture, svg(f"Cost by {by}: {money.show(costs.units)}", rows))
+        _draw(picture, svg(f"Cost by {by}: {money.show(costs.units)}", rows))
     if as_csv:
         typer.echo(_csv(costs, money), nl=False)
         return
@@ -72,6 +72,13 @@ async def cost(
     )
     if costs.rows:
         call.out.say(f"{money.show(costs.units)} in all.")
+
+
+def _draw(path: Path, picture: str) -> None:
+    try:
+        write_whole(path, picture)
+    except OSError as error:
+        raise InvalidInput(f"{path}: {error.strerror}", "name another with --svg.") from error
 
 
 def _csv(costs: Costs, money: Money) -> str:

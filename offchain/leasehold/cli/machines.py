@@ -11,7 +11,8 @@ from leasehold.client import search_at_a_glance
 from leasehold.market import MACHINES, Listing, Money, format_size, machine_json, parse_search, sort
 
 
-@shared(ANSWERS, ignore_unknown_options=True)  # a term may begin with `-`, which negates it and is no option
+# A term may begin with `-`, which negates it and is no option: not even where an `h` comes in it.
+@shared(ANSWERS, ignore_unknown_options=True, help_option_names=["--help"])
 async def machines(
     call: Invocation,
     search: Annotated[

@@ -320,6 +320,7 @@ if TYPE_CHECKING:
         Sent,
         Step,
     )
+    from leasehold.client._pools import PoolLook, pools_of
     from leasehold.client._power import ContainerSwitched, SwitchContainer, SwitchPlan
     from leasehold.client._powers import (
         powers_of,
@@ -776,6 +777,7 @@ __all__ = [
     "PlanUsed",
     "Plannable",
     "PoolClient",
+    "PoolLook",
     "PoolMade",
     "PoolMayTakeNothing",
     "ProposalExecuted",
@@ -974,6 +976,7 @@ __all__ = [
     "own_machines",
     "parse_address",
     "pay_in",
+    "pools_of",
     "powers_of",
     "proposal_json",
     "provider_status",
@@ -1109,6 +1112,7 @@ _PARTS = {
     ),
     "_plan": ("Approved", "OnePlan", "Plan", "Plannable", "Request", "Sent", "Step"),
     "_power": ("ContainerSwitched", "SwitchContainer", "SwitchPlan"),
+    "_pools": ("PoolLook", "pools_of"),
     "_powers": ("powers_of",),
     "_proposals": (
         "ExecuteProposal", "ExecuteProposalPlan", "ProposalExecuted", "ProposalPlan", "ProposalSigned",

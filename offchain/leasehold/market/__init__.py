@@ -95,6 +95,7 @@ if TYPE_CHECKING:
         ShareNotServed,
         ShareNotSold,
         ShareTaken,
+        ShareWithheld,
         SomebodyElses,
     )
     from leasehold.market._machines import Machines, digests_of, joined
@@ -293,6 +294,7 @@ __all__ = [
     "ShareNotServed",
     "ShareNotSold",
     "ShareTaken",
+    "ShareWithheld",
     "Signed",
     "SignedOffer",
     "SomebodyElses",
@@ -445,7 +447,7 @@ _PARTS = {
     "_machine_errors": (
         "DurationNotServed", "LeavingTooSoon", "MachineClosed", "MachineGone", "MaintenanceNear",
         "NobodyMeasured", "NoSpotPrice", "PriceAboveMaximum", "ResizeNotSold", "ResizeTaken",
-        "ShareNotServed", "ShareNotSold", "ShareTaken", "SomebodyElses",
+        "ShareNotServed", "ShareNotSold", "ShareTaken", "ShareWithheld", "SomebodyElses",
     ),
     "_machines": ("Machines", "digests_of", "joined"),
     "_money": ("Money",),

@@ -137,7 +137,13 @@ MACHINES: Schema[Listing] = Schema.of(
             lambda m: m.card_class,
             "what its GPUs are called by rule, where they are all of one class: `h100-80g`",
         ),
-        SearchField("kind", FieldKind.TEXT, _kind, "`gpu`, or `cpu` for a host that sells units of its CPU"),
+        SearchField(
+            "kind",
+            FieldKind.TEXT,
+            _kind,
+            "`gpu`, or `cpu` for a host that sells units of its CPU",
+            values=("gpu", "cpu"),
+        ),
         SearchField(
             "gpus", FieldKind.NUMBER, lambda m: m.machine.gpus, "how many GPUs (or CPU units) it has"
         ),
@@ -165,7 +171,11 @@ MACHINES: Schema[Listing] = Schema.of(
             "whether a committee has measured it",
         ),
         SearchField(
-            "state", FieldKind.TEXT, _state, "`free`, `busy`, `closed` (takes no lease) or `retired`"
+            "state",
+            FieldKind.TEXT,
+            _state,
+            "`free`, `busy`, `closed` (takes no lease) or `retired`",
+            values=("free", "busy", "closed", "retired"),
         ),
         SearchField("min", FieldKind.DURATION, lambda m: m.machine.terms.min_duration, "shortest lease"),
         SearchField("max", FieldKind.DURATION, lambda m: m.machine.terms.max_duration, "longest lease"),
@@ -188,12 +198,14 @@ MACHINES: Schema[Listing] = Schema.of(
             _hardware(facts.isolation_of),
             "what keeps shares of a GPU apart: `whole`, `mig`, `mps`, `time-slice`; with `mps`, `cooperative` where "
             "its limits bind only who keeps to them",
+            values=("whole", "mig", "mps", "cooperative", "time-slice"),
         ),
         SearchField(
             "fault_domain",
             FieldKind.TEXT,
             _hardware(facts.fault_domain_of),
             "what a fault of one tenant's work ends: his own `share`, or all on the `card`",
+            values=("share", "card"),
         ),
         SearchField(
             "nvlink",

@@ -12,7 +12,8 @@
     ├── ShareNotSold
     │   └── ResizeNotSold
     ├── ShareTaken
-    │   └── ResizeTaken
+    │   ├── ResizeTaken
+    │   └── ShareWithheld
     └── SomebodyElses
     MarketError
     └── PriceAboveMaximum
@@ -168,6 +169,15 @@ class ShareTaken(MachineUnavailable):
 )
 class ResizeTaken(ShareTaken):
     """The same, for a lease that it has."""
+
+
+@error_type(
+    "share-withheld",
+    problem="Machine {machine} has {share:share} of a GPU free, and its provider keeps that out of sale now",
+    advice="take a smaller share or another machine.",
+)
+class ShareWithheld(ShareTaken):
+    """Nobody has the cells, and they are not sold."""
 
 
 @error_type(

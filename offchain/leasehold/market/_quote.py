@@ -22,6 +22,7 @@ from leasehold.market._machine_errors import (
     ShareNotServed,
     ShareNotSold,
     ShareTaken,
+    ShareWithheld,
 )
 from leasehold.market._money import Money
 from leasehold.market._money_errors import ExtensionNotCovered, LeaseNotCovered
@@ -240,7 +241,8 @@ def obstacle(
     if wish.share < machine.smallest_share:
         return ShareNotSold(machine.id, machine.smallest_share)
     if not fits(machine.busy, machine.gpus, wish.share):
-        return ShareTaken(machine.id, wish.share)
+        free = fits(machine.leased, machine.gpus, wish.share)
+        return (ShareWithheld if free else ShareTaken)(machine.id, wish.share)
     return None
 
 

@@ -210,7 +210,8 @@ def test_nothing_stands_in_the_way_of_a_plain_lease() -> None:
          "leaves the market"),
         (MACHINE, replace(WISH, share=24), MachineUnavailable, "cannot serve 3"),
         (replace(MACHINE, smallest_share=8), replace(WISH, share=4), MachineUnavailable, "no less than 1 of"),
-        (replace(MACHINE, busy=0x0101), WISH, MachineUnavailable, "no room"),
+        (replace(MACHINE, busy=0x0101, leased=0x0101), WISH, MachineUnavailable, "no room"),
+        (replace(MACHINE, busy=0x0101, leased=0x0001), WISH, MachineUnavailable, "keeps that out of sale now"),
     ],
 )  # fmt: skip
 def test_each_obstacle_is_named_with_its_next_step(

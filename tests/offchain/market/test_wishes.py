@@ -66,7 +66,7 @@ def test_a_gang_takes_the_cheapest_that_have_room() -> None:
         Listing(replace(MACHINE, id=number, terms=replace(MACHINE.terms, price=price)), MONEY)
         for number, price in prices.items()
     ]
-    full = replace(listings[1], machine=replace(listings[1].machine, busy=0xFFFF))
+    full = replace(listings[1], machine=replace(listings[1].machine, busy=0xFFFF, leased=0xFFFF))
     wish = Wish(8, 7_200, allow_unverified=True)
     assert [each.id for each in choose_gang(listings, wish, 1, NOW, 3)] == [2, 4, 3]
     assert [each.id for each in choose_gang([*listings[2:], full], wish, 1, NOW, 2)] == [4, 3]

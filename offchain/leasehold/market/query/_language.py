@@ -53,13 +53,16 @@ _CONTAIN = (FieldKind.TEXT, FieldKind.SET, FieldKind.VERSION)
 
 @dataclass(frozen=True)
 class SearchField(Generic[Subject]):
-    """One thing that can be searched or sorted by. `unit` is what a bare number of a `SIZE` means."""
+    """One thing that can be searched or sorted by. `unit` is what a bare number of a `SIZE` means. `values` are all
+    that there are, where they are known: another cannot be meant.
+    """
 
     name: str
     kind: FieldKind
     get: Callable[[Subject], Fact]
     meaning: str
     unit: str = "gb"
+    values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -263,6 +266,8 @@ def _operand(text: str, known: SearchField[Subject], column: int) -> Operand:
         if text.lower() not in _BOOLEANS:
             raise QueryError(column, f"'{text}' is neither yes nor no.")
         return _BOOLEANS[text.lower()]
+    if known.values and not any(text.casefold() in value for value in known.values):
+        raise QueryError(column, f"'{text}' is no {known.name}: choose one of {', '.join(known.values)}.")
     return text.casefold()
 
 

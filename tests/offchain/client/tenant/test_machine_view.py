@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from leasehold import Rate
-from leasehold.chain import Terms
-from leasehold.client import view_machine
+from leasehold.chain import FactoryContract, Terms
+from leasehold.client import pools_of, view_machine
 from leasehold.client._errors import NoSuchMachine
 
 from .conftest import OPERATOR, PROVIDER, RENTER, UNIT, World
@@ -41,6 +41,10 @@ async def test_terms_and_their_history_record_and_cost(world: World) -> None:
         assert both.problem is not None  # one of its two GPUs is leased
         with pytest.raises(NoSuchMachine):
             await view_machine(client, 9)
+        await world.chain.pool(PROVIDER).withhold(world.machine, (1 << 16) - 1)
+        await client.index(again=True)
+        withheld = (await view_machine(client, world.machine)).problem
+        assert "keeps that out of sale now" in str(withheld)
 
 
 async def test_machines_are_found_and_sorted_by_how_they_have_done(world: World) -> None:
@@ -63,3 +67,16 @@ async def test_machines_are_found_and_sorted_by_how_they_have_done(world: World)
         (listing,) = await client.search("", by="-score")
         assert listing.track is not None
         assert (await client.search(""))[0].track is None  # worked out for nobody who does not ask
+
+
+async def test_a_factorys_pools_are_listed(world: World) -> None:
+    async with world.acting(RENTER) as client:
+        (own,) = await pools_of(client)
+        assert (own.own, own.controller, own.machines, own.slots) == (True, client.pool.address, 1, 1)
+        deployed = client.deployment
+        factory = FactoryContract(world.chain.rpc, deployed.factory, world.chain.sender(0))
+        await factory.create_pool(deployed.token, world.address(0), world.address(0), await client.params(1))
+        first, second = await pools_of(client)
+        assert (first, second.own, second.machines) == (own, False, 0)
+        assert await pools_of(client, offset=1, limit=5) == [second]
+        assert second.to_json()["owner"] == world.address(0)

@@ -1,0 +1,165 @@
+"""What is typed wrong is answered with one sentence that says what to do: in a pipe, without a terminal or colours."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from leasehold.cli import app
+
+from .conftest import Cli, PoolState, person, running
+
+IMAGE = "sha256:" + "ab" * 32
+NOBODY = "0x" + "12" * 20
+RENT = ("rent", "--for", "1h", "--image", IMAGE)
+
+# The words, and a part of what is said.
+WRONG: tuple[tuple[str, str], ...] = (
+    ("clsoe 1", "close"),
+    ("close", "name leases, a label"),
+    ("close --al", "--all"),
+    ("close abc", "no running lease of yours is called that"),
+    ("close 77", "leasehold leases"),
+    ("close 1 --all", "one of these"),
+    ("close --all", "no running lease"),
+    ("close --label x", "WORD=VALUE"),
+    ("close --label project=x", "has the label project=x"),
+    ("close gang:x", "12 or 12.1"),
+    ("close 12.99999", "12.99999"),
+    ("extend", "see `leasehold extend --help`."),
+    ("extend 1 soon", "soon"),
+    ("extend 1 -5m", "--help"),
+    ("extend 77 1h", "leasehold leases"),
+    ("reject abc", "no running lease"),
+    ("rate 77 9", "less than or equal to 5"),
+    ("rate 77 five", "a valid integer"),
+    ("rate --all 5", "no ended lease"),
+    ("resize 77 1/3", "1/8"),
+    ("resize 77", "see `leasehold resize --help`."),
+    ("show", "see `leasehold show --help`."),
+    ("show abc", "is not a lease"),
+    ("show 77", "leasehold leases"),
+    ("logs nothing", "no lease of yours is called that"),
+    ("logs 77 --tail -3", "greater than or equal to 0"),
+    ("logs 77", "leasehold leases"),
+    ("exec 77 ls", "leasehold leases"),
+    ("exec 77", "see `leasehold exec --help`."),
+    ("exec 77 -e A ls", "A"),
+    ("metrics abc", "is not a lease"),
+    ("ssh abc", "is not a lease"),
+    ("ssh 77", "leasehold leases"),
+    ("results 77 DIR --wait never", "never"),
+    ("results abc DIR", "is not a lease"),
+    ("top --onc", "--once"),
+    ("cost --by week", "choose day, lease or label"),
+    ("cost --csv --json", "choose one of"),
+    ("cost --since yesterday", "yesterday"),
+    ("cost --svg /dev/null/cost.svg", "name another with --svg"),
+    ("name 77 x", "leasehold leases"),
+    ("name machine:9 x", "machine"),
+    ("name 0x12 x", "40 hex digits"),
+    ("label 77 a", "WORD=VALUE"),
+    ("leases --as-group none", "group"),
+    ("machines gpuu:H100", "did you mean 'gpu'?"),
+    ("machines price<<2", "Column"),
+    ("machines mem>=lots", "lots"),
+    ("machines --sort nothing", "use one of"),
+    ("machines cuda>=x", "x"),
+    ("machines isolation:bogus", "choose one of whole, mig, mps, time-slice"),
+    ("machines kind:tpu", "choose one of gpu, cpu"),
+    ("machine 0", "is no machine"),
+    ("machine abc", "is no machine"),
+    ("machine 99", "leasehold machines"),
+    ("machine 99 --share 3/4", "3/4"),
+    ("rent --for 1h", "--image"),
+    ("rent --for 1x --image " + IMAGE, "1x"),
+    ("rent --for 1h --gang 0 --image " + IMAGE, "equal to 1"),
+    ("rent --for 1h --search gpuu:x --image " + IMAGE, "gpuu"),
+    ("rent --for 1h --image " + IMAGE, "machine"),
+    ("rent --for 1h --machine 99 --image " + IMAGE, "leasehold machines"),
+    ("rent --for 1h --share 9 --image " + IMAGE, "9"),
+    ("rent --for 1h --max-price cheap --image " + IMAGE, "cheap"),
+    ("rent --for 1h --image nonsense:", "image"),
+    ("rent --for 1h --env 1 --image " + IMAGE, "1"),
+    ("move 77 99", "--image"),
+    ("failover abc", "is not a lease"),
+    ("transfer 77 " + NOBODY, "--acceptance"),
+    ("transfer 77 x --acceptance /nowhere", "/nowhere"),
+    ("challenge 99", "leasehold"),
+    ("faults --machine x", "see `leasehold faults --help`."),
+    ("fault 99", "check its number"),
+    ("wallet approve -1", "-"),
+    ("wallet approve much", "much"),
+    ("wallet deposit 1 --to ada", "ada"),
+    ("wallet withdraw 1000000", "ledger"),
+    ("wallet new renter", "renter"),
+    ("wallet balance --wallet none", "leasehold wallet"),
+    ("delegate set x --cap 1", "40 hex digits"),
+    ("provider join /nowhere.json --price 1", "/nowhere.json"),
+    ("provider terms 99 --price 1", "leasehold"),
+    ("provider claim x", "12 or 12.1"),
+    ("pool propose feeBps", "NAME=VALUE"),
+    ("--deployment /nowhere leases", "/nowhere"),
+    ("--nosuch leases", "--help"),
+)
+
+
+@pytest.fixture(scope="module")
+def someone(pool_state: PoolState, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
+    """A renter in a pool without machines, whose answers nobody types."""
+    with running(pool_state, pool_state.state) as pool:
+        cli = person(tmp_path_factory.mktemp("someone") / "home", pool)
+        cli.env = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "LEASEHOLD_WALLET": "renter"}
+        yield cli
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(WRONG) >= 60
+    assert len({words for words, _ in WRONG}) == len(WRONG)
+    assert len({words.split()[0] for words, _ in WRONG}) >= 25
+
+
+@pytest.mark.parametrize(("words", "says"), WRONG, ids=[words for words, _ in WRONG])
+def test_a_wrong_input_gets_one_sentence(someone: Cli, words: str, says: str, tmp_path: Path) -> None:
+    typed = [str(tmp_path / word) if word == "DIR" else word for word in words.split()]
+    result = CliRunner(env=someone.environment()).invoke(app, [*typed], input="")
+    assert result.exit_code not in (0, 1), result.output
+    assert isinstance(result.exception, SystemExit)
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert says in line, line
+    assert line[-1] in ".?"
+    assert "\x1b" not in line
+    assert "Traceback" not in line
+
+
+@pytest.mark.parametrize("term", ["-image:python", "-h100", "-gpu:H100", "-host"])
+def test_a_search_that_begins_with_a_minus_is_a_search(someone: Cli, term: str) -> None:
+    """An `h` in it asks for no help."""
+    result = CliRunner(env=someone.environment()).invoke(app, ["machines", term])
+    assert (result.exit_code, result.stdout) == (0, "The pool has no machine yet: look again later.\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", ["close abc", "machines gpuu:x", "clsoe 1", "machine abc"])
+def test_nobody_reads_it_any_more(someone: Cli, words: str) -> None:
+    """A closed pipe: no traceback, and a code that says that it failed."""
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-c", "from leasehold.cli import main; main()", *words.split()]
+    environment = {**os.environ, **someone.environment()}
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=write, stderr=subprocess.PIPE
+    ) as process:
+        os.close(write)
+        assert process.stderr is not None
+        said = process.stderr.read().decode()
+        assert process.wait() != 0
+    assert "Traceback" not in said
+    assert said.count("\n") == 1
