@@ -1111,8 +1111,8 @@ _PARTS = {
         "RulesProposed", "SetGated", "SetPaused", "SetTreasury", "rules_with",
     ),
     "_plan": ("Approved", "OnePlan", "Plan", "Plannable", "Request", "Sent", "Step"),
-    "_power": ("ContainerSwitched", "SwitchContainer", "SwitchPlan"),
     "_pools": ("PoolLook", "pools_of"),
+    "_power": ("ContainerSwitched", "SwitchContainer", "SwitchPlan"),
     "_powers": ("powers_of",),
     "_proposals": (
         "ExecuteProposal", "ExecuteProposalPlan", "ProposalExecuted", "ProposalPlan", "ProposalSigned",

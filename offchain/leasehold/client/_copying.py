@@ -73,7 +73,7 @@ async def copy_out(
     place = await asyncio.to_thread(_place_of, target, path.name, kind == b"folder")
     left, budget = list[str](), Budget(None, source)
     folder = kind == b"folder"
-    root = Place(place if folder else place.parent, budget, path.name, place.name, folder=folder)
+    root = CopyTarget(place if folder else place.parent, budget, path.name, place.name, folder=folder)
     async with unpacking(root, budget, left) as out:
 
         async def take(data: bytes) -> None:
@@ -99,7 +99,7 @@ def _place_of(target: Path, name: str, folder: bool) -> Path:
     return place
 
 
-class Place(TreeWriter):
+class CopyTarget(TreeWriter):
     """Where what is called `sent` there goes here: as the folder itself, or as one file of it with another name."""
 
     def __init__(self, root: Path, budget: Budget, sent: str, name: str, *, folder: bool) -> None:

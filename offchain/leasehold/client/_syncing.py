@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from leasehold.client._copying import Place, Taker, unpacking
+from leasehold.client._copying import CopyTarget, Taker, unpacking
 from leasehold.client._lease_shell import CopyFailed, Counted, LeaseShell
 from leasehold.datasets import Budget, piped
 from leasehold.errors import DatasetError, DatasetUnsafe, DestinationExists
@@ -156,13 +156,13 @@ async def _fetch(
     left: list[str],
     counted: Counted,
 ) -> None:
-    with Place(target, Budget(None, source), ".", ".", folder=True) as writer:
+    with CopyTarget(target, Budget(None, source), ".", ".", folder=True) as writer:
         for path in send:
             if there[path].kind is CodeKind.FOLDER:
                 writer.folder("./" + os.fsdecode(path))
     for batch in _batches([path for path in send if there[path].kind is not CodeKind.FOLDER]):
         budget = Budget(None, source)
-        async with unpacking(Place(target, budget, ".", ".", folder=True), budget, left) as out:
+        async with unpacking(CopyTarget(target, budget, ".", ".", folder=True), budget, left) as out:
 
             async def take(data: bytes, out: Taker = out) -> None:
                 await out(data)
@@ -289,7 +289,7 @@ def _remove(root: Path, paths: Iterable[bytes]) -> None:
 
 def _date(root: Path, times: Mapping[bytes, int]) -> None:
     """What came has the time that it has there, so that it is known again."""
-    with Place(root, Budget(None, ""), ".", ".", folder=True) as writer:
+    with CopyTarget(root, Budget(None, ""), ".", ".", folder=True) as writer:
         for path, time in times.items():
             *above, name = os.fsdecode(path).split("/")
             try:

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from leasehold.client import CopyFailed, LeaseShell, SshDoor, hand_in
-from leasehold.client._copying import Place, unpacking
+from leasehold.client._copying import CopyTarget, unpacking
 from leasehold.client._syncing import SyncEntry, SyncOptions, _batches, _parsed, differing
 from leasehold.copying import CodeFolder, SshFiles, SshHost, exclude, include, ssh_config
 from leasehold.datasets import Budget
@@ -90,7 +90,9 @@ async def test_what_nobody_asked_for_is_left(tmp_path: Path) -> None:
         for name in ("other/x", "data/in", "data/../../up", "data"):
             out.addfile(tarfile.TarInfo(name))
     budget, left = Budget(None, "data"), list[str]()
-    async with unpacking(Place(tmp_path / "here", budget, "data", "here", folder=True), budget, left) as take:
+    async with unpacking(
+        CopyTarget(tmp_path / "here", budget, "data", "here", folder=True), budget, left
+    ) as take:
         await take(archive.getvalue())
     assert [path.name for path in (tmp_path / "here").iterdir()] == ["in"]
     assert len(left) == 3
@@ -99,7 +101,7 @@ async def test_what_nobody_asked_for_is_left(tmp_path: Path) -> None:
 async def test_what_is_no_tar_is_said(tmp_path: Path) -> None:
     budget = Budget(None, "data")
     with pytest.raises(DatasetError):
-        async with unpacking(Place(tmp_path, budget, "data", "x", folder=True), budget, []) as take:
+        async with unpacking(CopyTarget(tmp_path, budget, "data", "x", folder=True), budget, []) as take:
             await take(b"no tar" * 1000)
 
 
