@@ -10,7 +10,8 @@ counts.
 * Another process with the same key took the nonce: none of ours can be mined any more, so it is sent anew. But
 whoever sped it up from his wallet has sent it, and whoever cancelled it there does not want it.
 * An older one of the account waits in front of it: `report` is told which, since when, and what can be done.
-* It was mined and a reorganisation removed it: watching goes on until it is `confirmations` deep.
+* It was mined and a reorganisation removed it: watching goes on until it is `confirmations` deep. What is watched no
+longer is broadcast again, should a later one wait behind its nonce: a node need not take back what it forgot.
 
 Nothing here holds state that a crash could lose: what is in flight lives in the nodes' pools. What is asked of them is
 asked through web3.py (`Rpc.w3`), which is imported with the first call or by `prepared`.
@@ -65,6 +66,8 @@ _NO_FUNDS = ("insufficient funds",)
 _LOOKS = 3  # for a transaction whose nonce is said to be used up, before it is taken for another's
 _QUIET = 3.0  # seconds after which it is said what is waited for
 _SEARCHED = 600  # blocks that are looked through for who took a nonce
+_MOST_MINED = 256  # transactions whose bytes are kept, for later ones that may come to wait behind them
+_MOST_FILLED = 16  # of them that are broadcast again with one look
 _RIVALS = 8  # times that another may take a call's nonce: a node that says so for ever would collect payments
 
 
@@ -161,6 +164,7 @@ class Sender:
         self._random = random
         self._lock = asyncio.Lock()
         self._in_flight: set[int] = set()
+        self._mined: dict[int, bytes] = {}
         self._told_chain: int | None = None
         self._opened: Eth | None = None
 
@@ -203,7 +207,14 @@ class Sender:
                 continue
             finally:
                 self._in_flight.discard(flight.nonce)
+            self._remember(flight)
             return await self._landed(raw, intent)
+
+    def _remember(self, flight: _Flight) -> None:
+        self._mined.pop(flight.nonce, None)
+        self._mined[flight.nonce] = flight.last
+        for oldest in list(self._mined)[:-_MOST_MINED]:
+            del self._mined[oldest]
 
     # ------------------------------------------------------------------------------------------- before
     # sending
@@ -348,6 +359,7 @@ class Sender:
                         bump_at = self._clock() + self._bump_after
                         await self._replace(flight, intent)
                     else:
+                        await self._fill(range(count, flight.nonce))
                         await self._keep_alive(flight, intent)
             except (_NonceTaken, TransactionCancelled):
                 raise
@@ -439,6 +451,13 @@ class Sender:
         if await self._eth.transaction(flight.hashes[-1]) is None:
             with contextlib.suppress(_NonceTaken):  # the next look tells by whom
                 await self._push(flight.last, intent, flight.fees)
+
+    async def _fill(self, nonces: range) -> None:
+        """Broadcasts what was mined with these nonces, and is not any more. The same bytes are no second payment."""
+        missing = [nonce for nonce in sorted(self._mined) if nonce in nonces and nonce not in self._in_flight]
+        for nonce in missing[:_MOST_FILLED]:
+            with contextlib.suppress(RpcError):  # it waits there already, or is mined after all
+                await self._eth.send(self._mined[nonce])
 
     async def _replace(self, flight: _Flight, intent: _Intent) -> None:
         fees = flight.fees.bumped(await self._eth.fees()).capped(self._most(intent))

@@ -60,6 +60,10 @@ class Steps:
         self.taken = 0
         self.now = 0.0
 
+    def then(self, *actions: Any) -> None:
+        """More of them, after the last."""
+        self._actions.extend(actions)
+
     def clock(self) -> float:
         return self.now
 
@@ -224,6 +228,17 @@ async def test_a_receipt_waits_out_a_reorganisation(anvil: Anvil, rpc: Rpc) -> N
     assert block["hash"] == receipt.block_hash
     assert anvil.block_number >= receipt.block_number + 2
     assert await rpc.balance(SINK) == 5
+
+
+async def test_what_a_reorganisation_forgot_holds_up_nothing_behind_it(anvil: Anvil, rpc: Rpc) -> None:
+    """The pool does not have it any more, and nobody watches what was mined: what waits behind its nonce waits on."""
+    steps = Steps(anvil.mine, anvil.mine)
+    sender = sender_of(anvil, rpc, steps, timeout=60)
+    await sender.send(SINK, value=5)
+    await sender.send(SINK, value=7)
+    steps.then(lambda: anvil.reorg(2), *(anvil.mine for _ in range(4)))
+    await sender.send(SINK, value=11)
+    assert await rpc.balance(SINK) == 23
 
 
 async def test_a_call_that_reverts_is_never_sent(anvil: Anvil, rpc: Rpc) -> None:
