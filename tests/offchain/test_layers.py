@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {"leasehold": ROOT / "offchain", "leasehold_agent": ROOT / "agent"}
 
-DOORS = ("groups", "owner", "provider", "validator")
+DOORS = ("groups", "overview", "owner", "provider", "validator")
 """What the front door keeps apart by who needs it: they show what `client` has."""
 
 ROOMS = ("chain", "datasets", "workload", "market", "agreements", "home", "client", *DOORS, "cli")

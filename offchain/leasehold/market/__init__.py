@@ -441,7 +441,7 @@ _PARTS = {
     "_machine_errors": (
         "DurationNotServed", "LeavingTooSoon", "MachineClosed", "MachineGone", "MaintenanceNear",
         "NobodyMeasured", "NoSpotPrice", "PriceAboveMaximum", "ResizeNotSold", "ResizeTaken",
-        "ShareNotServed", "ShareNotSold", "ShareTaken", "ShareWithheld", "ShareWithheld", "SomebodyElses",
+        "ShareNotServed", "ShareNotSold", "ShareTaken", "ShareWithheld", "SomebodyElses",
     ),
     "_machines": ("Machines", "digests_of", "joined"),
     "_money": ("Money",),
