@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {"leasehold": ROOT / "offchain", "leasehold_agent": ROOT / "agent"}
 
-DOORS = ("copying", "groups", "owner", "provider", "runs", "validator", "volumes")
+DOORS = ("copying", "groups", "overview", "owner", "provider", "runs", "validator", "volumes")
 """What the front door keeps apart by who needs it: they show what `client` has."""
 
 ROOMS = ("chain", "datasets", "images", "workload", "market", "agreements", "home", "client", *DOORS, "cli")

@@ -48,6 +48,7 @@ async def top(
         await _watch(call, client)
 
 
+_MODEL = 28  # characters: a stranger's words push no column off the screen
 _EMPTY = "You have no running lease: rent with `leasehold rent`."
 
 
@@ -91,7 +92,7 @@ def _row(row: TopRow, money: Money) -> tuple[str, ...]:
     return (
         f"{format_lease(lease.id)} {row.tag.name or ''}".rstrip(),
         str(lease.machine),
-        row.model or "?",
+        (row.model or "?")[:_MODEL],
         state,
         format_share(lease.cells),
         "" if use.card_busy is None else f"{use.card_busy:.0f}%",

@@ -39,6 +39,15 @@ def test_a_container_that_was_started_again_and_a_host_that_knows_little() -> No
     assert use_between(reading(1), reading(2)) == LeaseUse(2)
 
 
+def test_what_no_host_can_have_is_not_said() -> None:
+    """An agent that writes such a reading would end the command of whoever looks."""
+    before = reading(100, 0.0, received=0)
+    for wrong in (float("nan"), float("inf"), -1.0, 1e300):
+        assert use_between(before, reading(160, wrong, card_busy=wrong)) == LeaseUse(160)
+    huge = use_between(before, reading(160, received=10**400, memory=10**400, card_memory=-5))
+    assert huge == LeaseUse(160)
+
+
 class Agents:
     """Stand for the machines' agents: what each lease's says, or raises."""
 
