@@ -59,6 +59,7 @@ class Crowd:
     homes: the container that each token was seen in. kept: the id in it. last: what each lease was seen to
     run. replaced: tokens that had to make way. results: what was read of each CID. doubtful: tokens of leases that were
     opened while a card may have been ill. given: those of jobs whose end ends the bill, as their agent knows.
+    moved: those whose lease was resized, and may be on another card.
     """
 
     site: Site
@@ -74,6 +75,7 @@ class Crowd:
     done: Counter[str] = field(default_factory=Counter)
     doubtful: set[str] = field(default_factory=set)
     given: set[str] = field(default_factory=set)
+    moved: set[str] = field(default_factory=set)
 
     # --------------------------------------------------------------------------------------------------- what is done
 
@@ -113,6 +115,7 @@ class Crowd:
         elif verb == "resize":
             share = 3 - min(2, (told.segments[-1][1] & 0xFF).bit_count())
             tenant.pool(lambda pool: pool.resize(told.lease, share))
+            self.moved.add(self.wanted[told.workload].token)
         elif verb == "replace":
             wanted = self._seal(tenant)
             tenant.deliver(wanted.sealed)
@@ -202,15 +205,21 @@ class Crowd:
         if former != token:
             self.replaced.add(former)
             self.homes.pop(former, None)
+            self.kept.pop(former, None)
 
     def _remember(self, token: str, container: str) -> None:
-        """The container is the one that it was, and so is what it has written."""
-        if token not in self.homes:
-            with self.site.engine.client() as client:
-                found = client.containers.get(container).exec_run(["cat", "/id"])
-            assert found.exit_code == 0, found.output
-            self.homes[token], self.kept[token] = container, found.output.decode().strip()
-        assert self.homes[token] == container, f"{token} has lost its data"
+        """The container is the one that it was, and so is what it has written; or, where its lease was resized, one on
+        another card that was made out of that.
+        """
+        if self.homes.get(token) == container:
+            return
+        with self.site.engine.client() as client:
+            found = client.containers.get(container).exec_run(["cat", "/id"])
+        assert found.exit_code == 0, found.output
+        written = found.output.decode().strip()
+        assert self.kept.get(token, written) == written, f"{token} has lost its data"
+        assert token not in self.homes or token in self.moved, f"{token} was made anew"
+        self.homes[token], self.kept[token] = container, written
 
     # ---------------------------------------------------------------------------------------------- at the end
 
