@@ -56,10 +56,10 @@ async def pools_of(client: PoolClient, *, offset: int = 0, limit: int | None = N
         async with gate:
             return await _look(client, controller)
 
-    found: list[str] = []
+    controllers: list[str] = []
     for begin in range(offset, end, _PAGE):
-        found += await factory.pools(begin, min(_PAGE, end - begin))
-    return await asyncio.gather(*map(look, found))
+        controllers += await factory.pools(begin, min(_PAGE, end - begin))
+    return await asyncio.gather(*map(look, controllers))
 
 
 async def _look(client: PoolClient, controller: str) -> PoolLook:
