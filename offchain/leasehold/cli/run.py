@@ -21,7 +21,7 @@ from leasehold.cli._options import (
     argument,
     option,
 )
-from leasehold.cli._project import Project, load_project
+from leasehold.cli._project import FILE, Project, load_project
 from leasehold.cli._run_words import RunTeller, interruptible, say_end, show_plan
 from leasehold.cli._workload import WorkloadFlags, build_workload
 from leasehold.client import AttachRun, CloseWhen, Rent, Run, run_named
@@ -108,7 +108,7 @@ async def run(
     if attach is not None:
         return await _carry_on(call, AttachRun(attach), approve)
     folder, command = _split(words or ())
-    project = load_project(folder or Path())
+    project = load_project(_place(folder))
     folder, command = folder or project.code, command or list(project.command or ()) or None
     mode, idle = _closing(close_when or project.close_when or "done")
     if (name := flags.name or project.name) is not None:
@@ -165,6 +165,11 @@ def _split(words: Sequence[str]) -> tuple[Path | None, list[str] | None]:
     if before and not Path(before[0]).is_dir():
         raise InvalidInput(f"{before[0]} is no folder", "name one, and write the command behind `--`.")
     return Path(before[0]) if before else None, command or None
+
+
+def _place(folder: Path | None) -> Path:
+    """Where the project's file is: beside the code, else here."""
+    return folder if folder is not None and (folder / FILE).exists() else Path()
 
 
 def _first(typed: int | None, written: int | None, usual: int) -> int:
