@@ -62,6 +62,8 @@ async def test_status(world: World) -> None:
         read_seconds=5,
         renews=(12 << 16) + 3,
         name="digits 3",
+        volumes=("data",),
+        host="198.51.100.7",
     )
     answer = (await get(world, STATUS, "lease.status")).json()
     assert answer == {
@@ -81,6 +83,8 @@ async def test_status(world: World) -> None:
         "kept": {"until": 9, "paid_until": 7, "read_seconds": 5},
         "renews": "12.3",
         "name": "digits 3",
+        "volumes": ["data"],
+        "host": "198.51.100.7",
         "exit_code": None,
         "closes_when_done": False,
     }
