@@ -76,9 +76,6 @@ if TYPE_CHECKING:
         Resize,
         Resized,
         RevokeDelegate,
-        Run,
-        RunFinished,
-        RunPlan,
         Sent,
         SettledByOthers,
         SettleFaults,
@@ -119,6 +116,11 @@ if TYPE_CHECKING:
         parse_duration,
         parse_share,
     )
+    from leasehold.runs import (
+        Run,
+        RunFinished,
+        RunPlan,
+    )
     from leasehold.workload import (
         Workload,
         load_workload,
@@ -138,7 +140,7 @@ _ROOMS = {
         "LeaseKept", "LeaseResults", "LeasesAccepted", "LeasesOpened", "MachineChallenged", "Move",
         "Moved", "Observer", "PaidFromLedger", "PaidToLedger",
         "Plan", "PoolClient", "ProposalMade", "ProveSilence", "Rate", "Rated", "Reject", "Rent",
-        "Rented", "Request", "Resize", "Resized", "RevokeDelegate", "Run", "RunFinished", "RunPlan", "Sent",
+        "Rented", "Request", "Resize", "Resized", "RevokeDelegate", "Sent",
         "SetWorkload",
         "SettleFaults", "SettledByOthers", "Settlement", "SettlementDue", "SettlementMade",
         "SilenceProven", "SshDoor", "Started", "Step", "TenantLease", "Transfer",
@@ -155,6 +157,7 @@ _ROOMS = {
         "Listing", "Money", "Payment", "format_amount", "format_duration", "parse_amount",
         "parse_day", "parse_duration", "parse_share",
     ),
+    "runs": ("Run", "RunFinished", "RunPlan"),
     "workload": (
         "Workload", "load_workload",
     ),

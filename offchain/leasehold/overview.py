@@ -1,4 +1,5 @@
-"""Many at a glance: which leases a word means, the same done with several, what they do and cost, whole machines.
+"""Many at a glance: which leases a word means, the same done with several, what they do and cost, whole machines;
+and `examine`, what renting needs and whether it is there.
 
     from leasehold.overview import Choice, Together, choose_leases
 
@@ -13,12 +14,14 @@ from leasehold.client import (
     CostBy,
     CostRow,
     Costs,
+    Diagnosis,
     LeaseUse,
     LogLine,
     MachineView,
     NamedThing,
     PastTerms,
     PoolLook,
+    Setup,
     Together,
     TogetherDone,
     TopRow,
@@ -26,6 +29,7 @@ from leasehold.client import (
     choose_lease,
     choose_leases,
     costs_of,
+    examine,
     label_things,
     logs_of,
     name_things,
@@ -41,12 +45,14 @@ __all__ = [
     "CostBy",
     "CostRow",
     "Costs",
+    "Diagnosis",
     "LeaseUse",
     "LogLine",
     "MachineView",
     "NamedThing",
     "PastTerms",
     "PoolLook",
+    "Setup",
     "Together",
     "TogetherDone",
     "TopRow",
@@ -54,6 +60,7 @@ __all__ = [
     "choose_lease",
     "choose_leases",
     "costs_of",
+    "examine",
     "label_things",
     "logs_of",
     "name_things",

@@ -11,10 +11,22 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {"leasehold": ROOT / "offchain", "leasehold_agent": ROOT / "agent"}
 
-DOORS = ("copying", "groups", "overview", "owner", "provider", "runs", "validator", "volumes")
+DOORS = ("copying", "groups", "overview", "owner", "provider", "validator", "volumes")
 """What the front door keeps apart by who needs it: they show what `client` has."""
 
-ROOMS = ("chain", "datasets", "images", "workload", "market", "agreements", "home", "client", *DOORS, "cli")
+ROOMS = (
+    "chain",
+    "datasets",
+    "images",
+    "workload",
+    "market",
+    "agreements",
+    "home",
+    "client",
+    "runs",
+    *DOORS,
+    "cli",
+)
 """Of the library, from the ground up; what lies beside them (errors, files, fields) is below all."""
 
 

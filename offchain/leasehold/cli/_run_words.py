@@ -14,23 +14,9 @@ from leasehold.cli._command import Invocation
 from leasehold.cli._finishing import say_ordered
 from leasehold.cli._hints import why_declined
 from leasehold.cli.access import Harmless
-from leasehold.client import (
-    CodeHandedIn,
-    Do,
-    Ended,
-    Extended,
-    HandedOver,
-    LeasesOpened,
-    RunActed,
-    RunControl,
-    RunFetched,
-    RunFinished,
-    RunLog,
-    RunPlan,
-    Step,
-    Word,
-)
+from leasehold.client import CodeHandedIn, Ended, Extended, HandedOver, LeasesOpened, Step
 from leasehold.market import format_duration, format_size, format_time
+from leasehold.runs import Do, RunActed, RunControl, RunFetched, RunFinished, RunLog, RunPlan, Word
 
 CODES = {"done": 1, "closed": 130, "time": 124, "left": 0}
 """With which a run is left whose command's own exit code nobody knows."""

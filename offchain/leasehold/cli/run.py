@@ -24,8 +24,9 @@ from leasehold.cli._options import (
 from leasehold.cli._project import FILE, Project, load_project
 from leasehold.cli._run_words import RunTeller, interruptible, say_end, show_plan
 from leasehold.cli._workload import WorkloadFlags, build_workload
-from leasehold.client import AttachRun, CloseWhen, Rent, Run, run_named
+from leasehold.client import Rent
 from leasehold.market import InvalidInput
+from leasehold.runs import AttachRun, CloseWhen, Run, run_named
 from leasehold.workload import CodeFolder, Workload, load_workload
 
 _OUTPUTS: Final = "/outputs"

@@ -12,10 +12,10 @@ from devnet.patience import patient
 from devnet.pool import PoolChain
 from leasehold import Rent, Run
 from leasehold.chain import LeaseState
-from leasehold.client import PoolClient, _run
-from leasehold.client._run_errors import NothingRan, RunIsAnother
+from leasehold.client import PoolClient
 from leasehold.provider import AskedTerms, Join
-from leasehold.runs import AttachRun, RunActed, Word
+from leasehold.runs import AttachRun, RunActed, Word, _run
+from leasehold.runs._errors import NothingRan, RunIsAnother
 
 from .conftest import Opening
 

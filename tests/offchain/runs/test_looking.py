@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from leasehold.client._run_looking import worked_lately
 from leasehold.market.wire import LeaseReading
+from leasehold.runs._looking import worked_lately
 
 SPAN, NOW = 600, 10_000
 

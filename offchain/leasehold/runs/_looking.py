@@ -11,15 +11,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from leasehold.chain import LeaseRecord, LeaseState, closing_key
-from leasehold.client._keeping import under_way
-from leasehold.client._run_deciding import CloseWhen, RunLook, RunRules, TryLook, Word
-from leasehold.client._tenancy import agents_word
+from leasehold.client import agents_word, under_way
 from leasehold.errors import LeaseholdError
 from leasehold.home import RunRecord, Try
 from leasehold.market.wire import LeaseReading, LeaseStatus
+from leasehold.runs._deciding import CloseWhen, RunLook, RunRules, TryLook, Word
 
 if TYPE_CHECKING:
-    from leasehold.client._client import PoolClient
+    from leasehold.client import PoolClient
 
 ASKING_SECONDS = 10.0
 """For an agent's word at each look: a silent one holds nothing up."""

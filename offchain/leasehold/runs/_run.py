@@ -20,19 +20,17 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from leasehold.chain import format_lease
-from leasehold.client._code import look_over
-from leasehold.client._plan import Plan, Request, Step
-from leasehold.client._rent import Rent, RentPlan
-from leasehold.client._run_acting import Acting, RunActed, plan_within
-from leasehold.client._run_deciding import CloseWhen, Do, RunRules, Word
-from leasehold.client._run_errors import NoSuchRun, NotForARun, NothingRan, ResultsInTheWay, RunIsAnother
+from leasehold.client import Plan, Rent, RentPlan, Request, Step, look_over
 from leasehold.errors import LeaseholdError
 from leasehold.home import RunRecord, Try
 from leasehold.market import InvalidInput, Json, Money, Payment, parse_amount
+from leasehold.runs._acting import Acting, RunActed, plan_within
+from leasehold.runs._deciding import CloseWhen, Do, RunRules, Word
+from leasehold.runs._errors import NoSuchRun, NotForARun, NothingRan, ResultsInTheWay, RunIsAnother
 from leasehold.workload import CodeContents, Workload
 
 if TYPE_CHECKING:
-    from leasehold.client._client import PoolClient
+    from leasehold.client import PoolClient
 
 LOOK_EVERY = 2.0
 """Seconds between looks at a run that waits."""

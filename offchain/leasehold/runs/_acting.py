@@ -10,16 +10,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leasehold.chain import LeaseState
-from leasehold.client._closing_order import hand_order, order_closing
-from leasehold.client._code import hand_in
-from leasehold.client._errors import NotLive
-from leasehold.client._index import alone
-from leasehold.client._keeping import under_way
-from leasehold.client._observer import Observer
-from leasehold.client._plan import Approved, Step
-from leasehold.client._rent import HandedOver, LeasesOpened, Rent, RentPlan
-from leasehold.client._results import NoResultsAnyMore, NoResultsYet, fetch_lease_results, published_results
-from leasehold.client._run_deciding import (
+from leasehold.client import (
+    Approved,
+    Close,
+    Extended,
+    HandedOver,
+    LeasesOpened,
+    NoResultsAnyMore,
+    NoResultsYet,
+    NotLive,
+    Observer,
+    Rent,
+    RentPlan,
+    Step,
+    alone,
+    fetch_lease_results,
+    hand_in,
+    hand_order,
+    order_closing,
+    published_results,
+    under_way,
+)
+from leasehold.errors import AgentError, ContractError
+from leasehold.home import GivenUp, RunRecord, Runs, Try
+from leasehold.market import MarketError, NoMachineMatches, NotEnoughFunds, Payment
+from leasehold.market.wire import AgentUnreachable
+from leasehold.runs._deciding import (
     Act,
     Do,
     RunLook,
@@ -28,17 +44,12 @@ from leasehold.client._run_deciding import (
     affordable,
     decide,
 )
-from leasehold.client._run_errors import BudgetTooSmall
-from leasehold.client._run_looking import Memory, look_at_run
-from leasehold.client._tenancy import Close, Extended
-from leasehold.errors import AgentError, ContractError
-from leasehold.home import GivenUp, RunRecord, Runs, Try
-from leasehold.market import MarketError, NoMachineMatches, NotEnoughFunds, Payment
-from leasehold.market.wire import AgentUnreachable
+from leasehold.runs._errors import BudgetTooSmall
+from leasehold.runs._looking import Memory, look_at_run
 from leasehold.workload import CodeContents
 
 if TYPE_CHECKING:
-    from leasehold.client._client import PoolClient
+    from leasehold.client import PoolClient
 
 NO_RESULTS = "none"
 _ONLY_SETTLES = frozenset({Do.KNOW, Do.DROP, Do.END, Do.CANCEL, Do.CLOSE})

@@ -1,7 +1,7 @@
 """What a run does next: a pure function of what is noted of it and of how its leases stand.
 
 Nothing here remembers: a run that was killed between two acts looks again, and gets the act that was missing. One place
-carries acts out (`_run_acting.py`), each after asking once more for what it rests upon.
+carries acts out (`_acting.py`), each after asking once more for what it rests upon.
 
 What holds whatever happens:
 

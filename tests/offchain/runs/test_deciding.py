@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from leasehold.chain import Lease, LeaseState, cost
-from leasehold.client._run_deciding import (
+from leasehold.home import GivenUp, RunRecord, Try
+from leasehold.runs._deciding import (
     Act,
     CloseWhen,
     Do,
@@ -19,7 +20,6 @@ from leasehold.client._run_deciding import (
     affordable,
     decide,
 )
-from leasehold.home import GivenUp, RunRecord, Try
 
 WINDOW, PRICE, CELLS = 1_800, 800_000, 8
 STEP = 3_600

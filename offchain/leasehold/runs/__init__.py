@@ -1,0 +1,71 @@
+"""Runs: one command on one machine at a time, whichever of those that fit does it, from its code to its results.
+
+    from leasehold.runs import AttachRun, RunLog
+
+    plan = await pool.plan(AttachRun("train"))
+    async for step in pool.steps(plan):
+        if isinstance(step, RunLog):
+            print(step.data.decode(), end="")
+
+`plan.control.say(Word.LEAVE)` leaves it to go on alone, `Word.CLOSE` ends it. A new one is `leasehold.Run`.
+"""
+
+from typing import TYPE_CHECKING
+
+from leasehold._faces import face
+
+if TYPE_CHECKING:
+    from leasehold.runs._acting import RunActed, RunFetched
+    from leasehold.runs._deciding import CloseWhen, Do, RunRules, Word
+    from leasehold.runs._errors import (
+        BudgetTooSmall,
+        NoSuchRun,
+        NotForARun,
+        NothingRan,
+        ResultsInTheWay,
+        RunIsAnother,
+    )
+    from leasehold.runs._run import (
+        AttachRun,
+        Run,
+        RunControl,
+        RunFinished,
+        RunLog,
+        RunPlan,
+        run_named,
+        settle_runs,
+    )
+
+__all__ = [
+    "AttachRun",
+    "BudgetTooSmall",
+    "CloseWhen",
+    "Do",
+    "NoSuchRun",
+    "NotForARun",
+    "NothingRan",
+    "ResultsInTheWay",
+    "Run",
+    "RunActed",
+    "RunControl",
+    "RunFetched",
+    "RunFinished",
+    "RunIsAnother",
+    "RunLog",
+    "RunPlan",
+    "RunRules",
+    "Word",
+    "run_named",
+    "settle_runs",
+]
+
+_PARTS = {
+    "_acting": ("RunActed", "RunFetched"),
+    "_deciding": ("CloseWhen", "Do", "RunRules", "Word"),
+    "_errors": ("BudgetTooSmall", "NoSuchRun", "NotForARun", "NothingRan", "ResultsInTheWay", "RunIsAnother"),
+    "_run": (
+        "AttachRun", "Run", "RunControl", "RunFinished", "RunLog", "RunPlan", "run_named", "settle_runs",
+    ),
+}  # fmt: skip
+if not TYPE_CHECKING:
+    __getattr__ = face(__name__, _PARTS)
