@@ -231,7 +231,9 @@ class Crowd:
 
     def published(self) -> bool:
         """Whether every workload that was seen to run to its lease's end has a result."""
-        return not [told.lease for told in self.told().values() if self._owed(told)]
+        owed = [told for told in self.told().values() if self._owed(told)]
+        self.trouble = f"not published: {owed}"
+        return not owed
 
     def _owed(self, told: Told) -> bool:
         wanted = self.wanted[told.workload]
