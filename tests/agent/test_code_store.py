@@ -104,6 +104,24 @@ def test_what_was_used_longest_ago_makes_way_but_never_what_is_fresh(tmp_path: P
     assert not list((tmp_path / "store").rglob("*.pack"))
 
 
+def test_pieces_of_a_byte_are_counted_too(tmp_path: Path) -> None:
+    """What is known of each takes memory, however little disk it does: a million of them came for free."""
+    now = [1e9]
+    store = CodeStore(tmp_path / "store", room=1 << 30, reserve=0, pieces=20, clock=lambda: now[0])
+    few = contents(tmp_path / "a", **{f"f{number}": bytes([number]) for number in range(8)})
+    given(store, ME, few)
+    more = contents(tmp_path / "b", **{f"f{number}": bytes([100 + number]) for number in range(8)})
+    with pytest.raises(UploadsFull):
+        given(store, ME, more)
+    given(store, OTHER, more)  # whose half is another
+    third = "0x" + "33" * 20
+    with pytest.raises(UploadsFull):
+        given(store, third, few)
+    now[0] += 4000
+    given(store, ME, more)
+    assert store.lacking(ME, few.tree.chunks) == [True] * 8
+
+
 def test_room_that_leases_want_is_made_here_too(tmp_path: Path) -> None:
     now = [1e9]
     store = CodeStore(tmp_path / "store", room=1 << 20, reserve=0, clock=lambda: now[0])

@@ -304,3 +304,30 @@ class TestVolumes:
         await detaching
         assert volumes.held() == {}
         assert not SealedDisk(volumes.root / volume_id(A, "models"), SPACE).mounted
+
+    async def test_one_that_takes_long_holds_up_nobody_else_s(
+        self, volumes: Volumes, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whoever fills his volume with small files and has it grow, has it checked for minutes."""
+        growing, go_on, grown = threading.Event(), threading.Event(), SealedDisk.grow
+
+        def slow(disk: SealedDisk, size: int) -> None:
+            growing.set()
+            go_on.wait()
+            grown(disk, size)
+
+        monkeypatch.setattr(SealedDisk, "grow", slow)
+        await volumes.attach(1, A, MODELS, SIZE)
+        await volumes.attach(2, B, MODELS, SIZE)
+        attaching = asyncio.create_task(volumes.attach(1, A, MODELS, 2 * SIZE))
+        await asyncio.to_thread(growing.wait)
+        try:
+            await volumes.detach(2)
+            await volumes.attach(3, B, MODELS.model_copy(update={"name": "more"}), SIZE)
+            await volumes.discard(B, "models")
+            await volumes.sweep(lambda: set(volumes.all()) - {volume_id(B, "models")})
+            assert not attaching.done()
+        finally:
+            go_on.set()
+        await attaching
+        assert volumes.held() == {1: {volume_id(A, "models")}, 3: {volume_id(B, "more")}}

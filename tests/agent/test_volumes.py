@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,16 +10,18 @@ import docker
 import pytest
 
 from leasehold.chain import LeaseState
-from leasehold.workload import VolumeMount, digest, seal
+from leasehold.workload import VolumeMount, digest, load_workload, seal
 from leasehold_agent._errors import Declined
 from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import ContainerFacts
-from leasehold_agent.host import SealedDisk
-from leasehold_agent.reconciling._attaching import NEW_VOLUME_BYTES, wanted_size
+from leasehold_agent.host import MountSpace, SealedDisk
+from leasehold_agent.reconciling._attaching import NEW_VOLUME_BYTES, kept_volumes, wanted_size
 from leasehold_agent.reconciling._plan import Actual, Delete, Rules, Stop, plan
-from leasehold_agent.store import Notes, volume_id
+from leasehold_agent.store import LeaseDir, Notes, Volumes, volume_id
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.agent.conftest import Rig
 
 TENANT = 2
@@ -90,6 +93,21 @@ class TestSize:
         mount = VolumeMount(name="models", path="/data", size=32 * MIB)
         with pytest.raises(Declined, match=r"has 67\.1 MB here and becomes no smaller"):
             wanted_size(mount, 64 * MIB, 1 << 30)
+
+
+def test_what_a_lease_keeps_of_volumes_that_it_names_no_more(tmp_path: Path) -> None:
+    volumes = Volumes(tmp_path, MountSpace())
+    notes = Notes(volumes=tuple(volume_id("A", name) for name in ("models", "old", "away", "gone")))
+    for name, size, holder in (("models", 1, 7), ("old", 2, None), ("away", 4, 8), ("foreign", 8, None)):
+        (tmp_path / volume_id("A", name)).mkdir()
+        note = json.dumps({"tenant": "A", "name": name, "size": size * MIB, "holder": holder})
+        (tmp_path / volume_id("A", name) / "volume.json").write_text(note)
+    lease = Desired(
+        lease=7, machine=1, tenant="A", state=LeaseState.ACTIVE, placement=0x01FF, workload=bytes(32),
+        start=0, end=NOW, window_ends=NOW, author="A",
+    )  # fmt: skip
+    made = load_workload({"version": 1, "image": "i@sha256:" + "0" * 64, "volumes": [VOLUME]})
+    assert kept_volumes(volumes, lease, made, notes) == 2 * MIB
 
 
 def disk_of(rig: Rig, name: str = "models") -> SealedDisk:
@@ -181,6 +199,29 @@ class TestOnAHost:
         code, _ = await rig.inside(full, "dd if=/dev/zero of=/data/full bs=1M count=64")
         assert code != 0
         assert (await rig.inside(full, "echo x > /elsewhere; cat /elsewhere"))[1] == "x\n"
+
+    async def test_whoever_names_others_each_time_has_paid_for_one_disk(self, rig: Rig) -> None:
+        """A volume that the workload does not name any more stays as long as the lease: it counts."""
+        lease = await started(rig)
+        volume = volume_id(rig.chain.address(TENANT), "models")
+        share = rig.host.share(rig.host.snapshot.leases[lease]).disk_bytes
+        fields: dict[str, Any]
+        for fields in ({"volumes": [VOLUME | {"name": "more"}]}, {"disk": 64 * MIB}):
+            made = rig.workload(grace=0, **fields)
+            sealed = seal(made, rig.identity.age_recipient)
+            await rig.host.supplies.uploads.put(digest(sealed), sealed)
+            note = rig.host.volumes.root / volume / "volume.json"
+            known = json.loads(note.read_text())
+            note.write_text(json.dumps(known | {"size": share - 16 * MIB}))
+            await rig.chain.pool(TENANT).set_workload(lease, digest(sealed))
+            folder = rig.host.leases.folder(lease)
+
+            def declined(wanted: str = digest(sealed).hex(), folder: LeaseDir = folder) -> bool:
+                notes = folder.load()
+                return notes.workload == wanted and "does not name any more" in notes.failure_detail
+
+            await rig.until(declined, 60)
+            assert not (rig.host.volumes.root / volume_id(rig.chain.address(TENANT), "more")).exists()
 
     async def test_another_key_opens_nothing(self, rig: Rig) -> None:
         first = await started(rig)

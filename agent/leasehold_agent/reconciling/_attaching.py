@@ -28,7 +28,7 @@ from leasehold_agent.chain import Desired
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
 from leasehold_agent.reconciling._plan import DiskRoom
-from leasehold_agent.store import LeaseDir, Notes, volume_id
+from leasehold_agent.store import LeaseDir, Notes, Volumes, volume_id
 
 NEW_VOLUME_BYTES = 10 << 30
 """What a new volume gets whose tenant does not say, where that is no more than half of what the lease's cells buy."""
@@ -51,11 +51,11 @@ class Attaching:
         Raises StillStopping, NoRoom and VolumeTrouble, which pass, and Declined.
         """
         volumes = self.workload.volumes or ()
-        if not volumes:
-            return []
-        if self.host.facts.engine.seccomp is None:
+        if volumes and self.host.facts.engine.seccomp is None:
             raise Declined("unsupported", "volumes: this host has no seccomp profile for them.")
         sizes = self._sizes(volumes)
+        if not volumes:
+            return []
         ids = {volume_id(self.desired.author, mount.name) for mount in volumes}
         if not ids <= set(self.notes.volumes):  # from now on they are kept
             self.notes.volumes = tuple(sorted(ids | set(self.notes.volumes)))
@@ -71,11 +71,13 @@ class Attaching:
             wanted_size(mount, None if volume is None else volume.size, most)
             for mount, volume in zip(volumes, known, strict=True)
         ]
-        asked = sum(sizes) + (self.workload.disk or 0)
+        kept = kept_volumes(self.host.volumes, self.desired, self.workload, self.notes)
+        asked = sum(sizes) + (self.workload.disk or 0) + kept
         if asked > most and not self.notes.launched:  # what ran before has what its cells come to now
+            beside = f" and {kept} of volumes that it does not name any more (remove those)" if kept else ""
             raise Declined(
                 "unsupported",
-                f"volumes: with `disk`, {asked} is more than the {most} that the lease's cells buy.",
+                f"volumes: with `disk`{beside}, {asked} is more than the {most} that the lease's cells buy.",
             )
         return sizes
 
@@ -145,6 +147,15 @@ class Attaching:
         if self.host.kept.get(DiskRoom.WANTED):
             raise NoRoom(more)
         raise Declined("no-disk", f"This host's disk has no room for {format_size(more)} of volumes.")
+
+
+def kept_volumes(volumes: Volumes, desired: Desired, workload: Workload, notes: Notes) -> int:
+    """Bytes of the volumes that the lease has had and its workload does not name. They stay as long as it does: whoever
+    names others each time has still paid for one disk. What another lease has attached is counted there.
+    """
+    named = {volume_id(desired.author, mount.name) for mount in workload.volumes or ()}
+    known = [volumes.get(volume) for volume in set(notes.volumes) - named]
+    return sum(volume.size for volume in known if volume and volume.holder in (None, desired.lease))
 
 
 def wanted_size(mount: VolumeMount, known: int | None, most: int) -> int:

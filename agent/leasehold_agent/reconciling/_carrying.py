@@ -47,6 +47,7 @@ class Carrying:
     _tasks: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     _told: dict[tuple[int, str], VolumeExport] = field(default_factory=dict)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+    _fillings: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
     _indexing: asyncio.Lock = field(default_factory=asyncio.Lock)
     _pool: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="leasehold-volumes")
@@ -146,27 +147,34 @@ class Carrying:
 
         Raises DatasetUnavailable, DatasetCorrupt, DatasetTooLarge, WrongIdentity, EngineDown, OSError.
         """
+        async with self._fillings:  # whoever waits for a thread holds no index meanwhile
+            await self._fill(volume, mount, most)
+
+    async def _fill(self, volume: str, mount: VolumeMount, most: int) -> None:
         assert mount.source is not None
         assert mount.key is not None
         key, given_up, loop = bytes.fromhex(mount.key), threading.Event(), asyncio.get_running_loop()
         sealed = await self._index(mount.source)
 
-        def fetch(digest: bytes) -> bytes:
+        def going() -> None:
             if given_up.is_set():
                 raise TimeoutError
+
+        def fetch(digest: bytes) -> bytes:
+            going()
             coming = self.ipfs.get_block(cid_of_digest(digest), self.wait)
             return asyncio.run_coroutine_threadsafe(coming, loop).result()
 
         def work(cid: str) -> None:
             index = decode_index(TreeSeal(key).open(sealed, b"index"), cid)
             with _opened(self.volumes.seen(volume)) as root:
-                TreeUnpack(cid, index, key, fetch, most).into(root)
+                TreeUnpack(cid, index, key, fetch, most, going).into(root)
 
         working = loop.run_in_executor(self._pool, work, mount.source)
         try:
             await asyncio.shield(working)
         except asyncio.CancelledError:
-            given_up.set()  # at the next chunk the thread lets go of the volume, which is then closed
+            given_up.set()  # at the next entry or chunk the thread lets go of the volume, which is then closed
             await asyncio.wait([working])
             if not working.cancelled():
                 working.exception()

@@ -16,7 +16,7 @@ from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NoCo
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import Claimant, ContainerFacts, ContainerSpec
 from leasehold_agent.host import busy_ports
-from leasehold_agent.reconciling._attaching import Attaching
+from leasehold_agent.reconciling._attaching import Attaching, kept_volumes
 from leasehold_agent.reconciling._code import CodeIntake, put_code
 from leasehold_agent.reconciling._container_spec import (
     check_apart,
@@ -176,6 +176,8 @@ class Creation:
         """All that the container is made of; what is not here is fetched."""
         host, workload, facts = self.host, self.workload, self.host.facts
         share = host.share(self.desired)
+        kept = kept_volumes(host.volumes, self.desired, workload, self.notes)
+        share = replace(share, disk_bytes=max(0, share.disk_bytes - kept))
         self.record.waiting, self.record.progress = "image-unknown", "fetching the image"
         self._check_disk()
         log_step(self.desired.lease, "image")

@@ -29,13 +29,17 @@ _FRESH_SECONDS: Final = 3600.0
 """What was brought or asked for so lately is wanted by a lease that begins: it makes way for nobody."""
 _SWEEP_SECONDS: Final = 600.0
 _OPEN_AT_ONCE: Final = 16
+MOST_PIECES: Final = 2_000_000
+"""Of which one account has half, as of the room: pieces of a few bytes take little of that, and each of them some
+hundred bytes of memory."""
 
 Place = tuple[str, int, int]
 """The name of a pack, and where in it a piece begins and how long it is."""
 
 
 class CodeStore:
-    """A folder of them. room: the most bytes in all, of which one account has half; reserve: free space left alone.
+    """A folder of them. room, pieces: the most bytes and pieces in all, of which one account has half; reserve: free
+    space left alone.
 
     Every method blocks, as long as some MiB take.
     """
@@ -46,10 +50,12 @@ class CodeStore:
         *,
         room: int,
         reserve: int,
+        pieces: int = MOST_PIECES,
         keep_seconds: float = 7 * 86_400,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.room = room
+        self.pieces = pieces
         self._root = root
         self._reserve = reserve
         self._keep = keep_seconds
@@ -78,7 +84,7 @@ class CodeStore:
                 raise CodeUnwanted("A piece is none of the folder's, which must not change while it is sent.")
             new = {digest: (at, size) for digest, at, size in came.pieces if digest not in places}
             if new:
-                self._make_room(folder, len(came.data))
+                self._make_room(folder, len(came.data), len(new))
                 self._write(folder, came.data, new)
             return len(new)
 
@@ -169,24 +175,29 @@ class CodeStore:
         self._use(folder / name)
         self._index(folder).update({digest: (name, *place) for digest, place in pieces.items()})
 
-    def _make_room(self, folder: Path, size: int) -> None:
+    def _make_room(self, folder: Path, size: int, new: int) -> None:
         """Raises UploadsFull."""
-        held: Counter[str] = Counter()
+        held, pieces = Counter[str](), Counter[str]()
         for path in self._packs():
             held[path.parent.name] += _size(path)
+            pieces[path.parent.name] += _pieces(path)
         own, idle = folder.name, self.idle()
+
+        def too_much() -> bool:
+            return held[own] + size > self.room // 2 or pieces[own] + new > self.pieces // 2
 
         def full() -> bool:
             free = shutil.disk_usage(self._root if self._root.is_dir() else self._root.parent).free
-            return held.total() + size > self.room or free - size < self._reserve
+            crowded = held.total() + size > self.room or pieces.total() + new > self.pieces
+            return crowded or free - size < self._reserve
 
-        while held[own] + size > self.room // 2 or full():
-            mine = held[own] + size > self.room // 2
+        while (mine := too_much()) or full():
             victim = next((path for _, path in idle if not mine or path.parent.name == own), None)
             if victim is None:
                 raise UploadsFull("This host has no room for more code now: try again later.")
             idle = [(used, path) for used, path in idle if path != victim]
             held[victim.parent.name] -= _size(victim)
+            pieces[victim.parent.name] -= _pieces(victim)
             self._remove(victim)
 
     def _forget(self, account: str, place: Place | None) -> None:
@@ -222,6 +233,10 @@ def _size(path: Path) -> int:
     with contextlib.suppress(FileNotFoundError):
         return path.stat().st_size
     return 0
+
+
+def _pieces(pack: Path) -> int:
+    return _size(pack.with_suffix(".index")) // _PLACE.size
 
 
 def _time(path: Path) -> float:

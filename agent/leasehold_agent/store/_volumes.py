@@ -10,8 +10,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,6 +25,7 @@ from leasehold_agent.host import MountSpace, SealedDisk, remove_tree
 
 T = TypeVar("T")
 _NOTE = "volume.json"
+_AT_ONCE = 8
 
 
 @dataclass(frozen=True)
@@ -44,13 +48,18 @@ def volume_id(tenant: str, name: str) -> str:
 
 @dataclass
 class Volumes:
-    """The volumes below `root`. One is made, opened, closed or removed at a time, in a thread, and to its end: whoever
-    waits for it and is cut off leaves nothing half done behind the back of the next.
+    """The volumes below `root`. With each one thing is done at a time, in a thread, and to its end: whoever waits for
+    it and is cut off leaves nothing half done behind the back of the next. What takes long with one, as the check of
+    one that grows does, holds up no other tenant's.
     """
 
     root: Path
     space: MountSpace
-    _alone: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _locks: defaultdict[str, asyncio.Lock] = field(default_factory=lambda: defaultdict(asyncio.Lock))
+    _attaching: defaultdict[int, set[asyncio.Future[Path]]] = field(default_factory=lambda: defaultdict(set))
+    _pool: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="leasehold-volume-disks")
+    )
 
     def get(self, volume: str) -> Volume | None:
         """What is noted of a volume, by its id; None where there is none, or nothing that can be read: of it the key
@@ -87,23 +96,35 @@ class Volumes:
         """
         assert mount.key is not None  # what has none is declined before
         key, volume = bytes.fromhex(mount.key), Volume(tenant, mount.name, size, lease, mount.source or "")
-        return await self._do(lambda: self._attach(volume, key))
+        work = self._begin(volume_id(tenant, mount.name), lambda: self._attach(volume, key))
+        self._attaching[lease].add(work)
+        work.add_done_callback(lambda _: self._attached(lease, work))
+        return await asyncio.shield(work)
 
     async def filled(self, volume: str) -> None:
         """All of its export has come. Raises OSError."""
-        await self._do(lambda: self._filled(volume))
+        await self._do(volume, lambda: self._filled(volume))
 
     async def discard(self, tenant: str, name: str) -> None:
         """Remove a volume that no lease has attached, if there is one. Raises VolumeHeld and as `detach`."""
-        await self._do(lambda: self._discard(volume_id(tenant, name)))
+        volume = volume_id(tenant, name)
+        await self._do(volume, lambda: self._discard(volume))
 
     async def detach(self, lease: int) -> None:
         """Close all that the lease has attached. Raises VolumeTrouble, EngineDown, OSError."""
-        await self._do(lambda: self._release_all(lease))
+        if begun := self._attaching.get(
+            lease
+        ):  # whoever waited for it was cut off: it is attached in a moment
+            await asyncio.wait(set(begun))
+        for volume in self.held().get(lease, ()):
+            await self._do(volume, partial(self._let_go, volume, lease))
 
     async def sweep(self, wanted: Callable[[], Collection[str]]) -> None:
         """Remove every volume that is none of those `wanted`, by their ids. Raises as `detach`."""
-        await self._do(lambda: self._sweep(set(wanted())))
+        kept = set(await asyncio.to_thread(wanted))
+        for folder in list(self.root.iterdir()) if self.root.is_dir() else ():
+            if folder.name not in kept and folder.is_dir():
+                await self._do(folder.name, partial(self._sweep, folder.name, wanted))
 
     def _attach(self, wanted: Volume, key: bytes) -> Path:
         volume = volume_id(wanted.tenant, wanted.name)
@@ -131,8 +152,8 @@ class Volumes:
             raise
         return disk.data
 
-    def _release_all(self, lease: int) -> None:
-        for volume in self.held().get(lease, ()):
+    def _let_go(self, volume: str, lease: int) -> None:
+        if (known := self.get(volume)) is not None and known.holder == lease:
             self._release(volume)
 
     def _release(self, volume: str) -> None:
@@ -151,10 +172,9 @@ class Volumes:
         if known is not None:
             self._remove(volume)
 
-    def _sweep(self, wanted: Collection[str]) -> None:
-        for folder in list(self.root.iterdir()) if self.root.is_dir() else ():
-            if folder.name not in wanted and folder.is_dir():
-                self._remove(folder.name)
+    def _sweep(self, volume: str, wanted: Callable[[], Collection[str]]) -> None:
+        if volume not in wanted():  # it may have become so while it waited for its turn
+            self._remove(volume)
 
     def _remove(self, volume: str) -> None:
         disk = self._disk(volume)
@@ -173,9 +193,19 @@ class Volumes:
         """The folder that a container is given, as the agent reaches it. Blocks; raises EngineDown."""
         return self.space.seen(self.data(volume))
 
-    async def _do(self, work: Callable[[], T]) -> T:
-        async def done() -> T:
-            async with self._alone:
-                return await asyncio.to_thread(work)
+    def _attached(self, lease: int, work: asyncio.Future[Path]) -> None:
+        self._attaching[lease].discard(work)
+        if not self._attaching[lease]:
+            del self._attaching[lease]
+        if not work.cancelled():
+            work.exception()  # it is told to whoever waited for it, if anybody still does
 
-        return await asyncio.shield(asyncio.ensure_future(done()))
+    async def _do(self, volume: str, work: Callable[[], T]) -> T:
+        return await asyncio.shield(self._begin(volume, work))
+
+    def _begin(self, volume: str, work: Callable[[], T]) -> asyncio.Future[T]:
+        async def done() -> T:
+            async with self._locks[volume]:
+                return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+        return asyncio.ensure_future(done())

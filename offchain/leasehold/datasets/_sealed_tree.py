@@ -7,7 +7,7 @@ which of two exports of one tree are the same.
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -23,8 +23,10 @@ INDEX_NAME, DATA_FOLDER = "index", "data"
 MAX_ENTRIES: Final = 400_000
 MAX_DEPTH: Final = 256
 MAX_INDEX: Final = 128 << 20
-_MOST_LISTS: Final = 2_000_000
+MAX_LISTS: Final = 2_000_000
 """An entry is a list, and each part of a file: read as JSON, they take many times the memory of their bytes."""
+_MOST_VALUES: Final = 12_000_000
+"""So does every number and every word, whatever it stands in."""
 _PURPOSE: Final = b"leasehold volume export 1"
 _MODES: Final = 0o1777
 """Nothing in a volume is run with others' rights: those bits do not travel."""
@@ -104,7 +106,7 @@ def encode_index(index: TreeIndex) -> bytes:
             "entries": [_row(entry) for entry in index.entries],
         }
     )
-    if len(encoded) > MAX_INDEX - 16 or encoded.count(b"[") > _MOST_LISTS:
+    if len(encoded) > MAX_INDEX - 16 or _too_many(encoded):
         raise DatasetTooLarge("The list of the volume's files", len(encoded), MAX_INDEX - 16)
     return encoded
 
@@ -115,7 +117,7 @@ def decode_index(encoded: bytes, cid: str) -> TreeIndex:
     Raises DatasetCorrupt: an entry could lead out of the tree, or is none.
     """
     try:
-        if encoded.count(b"[") > _MOST_LISTS:
+        if _too_many(encoded):
             raise ValueError("it is larger than any volume needs")
         raw = orjson.loads(encoded)
         if raw["version"] != 1 or len(raw["entries"]) > MAX_ENTRIES:
@@ -127,6 +129,23 @@ def decode_index(encoded: bytes, cid: str) -> TreeIndex:
         return TreeIndex(entries, chunks, int(raw["skipped"]))
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise DatasetCorrupt(cid, f"it is no export of a volume: {error}") from error
+
+
+def _too_many(encoded: bytes) -> bool:
+    """Whether there is more in it than in any index, as it is counted without reading it. What is no list there would
+    be as large: a dictionary of one word takes two hundred bytes, and six of them in JSON.
+    """
+    lists = sum(encoded.count(sign) for sign in (b"[", b"{", b":"))
+    return lists > MAX_LISTS or encoded.count(b",") > _MOST_VALUES
+
+
+def path_of(entries: Sequence[TreeEntry], number: int) -> tuple[bytes, ...]:
+    """The names from the top to that entry; none for the root. Not kept: of deep trees they take more than the rest."""
+    names = []
+    while number >= 0:
+        names.append(entries[number].name)
+        number = entries[number].parent
+    return tuple(reversed(names))
 
 
 def _row(entry: TreeEntry) -> list[object]:

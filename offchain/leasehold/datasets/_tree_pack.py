@@ -7,6 +7,7 @@ opened, and every folder is reached from the top, one name after the other.
 import contextlib
 import errno
 import hashlib
+import itertools
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -20,11 +21,14 @@ from leasehold.datasets._sealed_tree import (
     INDEX_NAME,
     MAX_DEPTH,
     MAX_ENTRIES,
+    MAX_INDEX,
+    MAX_LISTS,
     Segment,
     TreeEntry,
     TreeIndex,
     TreeSeal,
     encode_index,
+    path_of,
 )
 from leasehold.errors import DatasetTooLarge, DatasetUnsafe
 
@@ -34,6 +38,8 @@ _LEAST: Final = 1 << 16
 goes changes one chunk and not all that follow."""
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_ENTRY, _SEGMENT, _DIGEST = 32, 10, 67
+"""What each takes of the index at least."""
 _GONE: Final = frozenset({errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.ENXIO})
 
 
@@ -50,6 +56,8 @@ class TreePack:
     _links: dict[int, int] = field(default_factory=dict)
     _small: bytearray = field(default_factory=bytearray)
     _waiting: list[int] = field(default_factory=list)
+    _lists: int = 0
+    _bytes: int = 0
 
     def parts(self, root: int) -> Iterator[Part]:
         """What is added to IPFS of the folder that is open as `root`; the index comes last.
@@ -69,6 +77,7 @@ class TreePack:
         digest = hashlib.sha256(sealed).digest()
         number, fresh = len(self.chunks), digest not in self._known
         if fresh:
+            self._count(_DIGEST, lists=0)
             self.chunks.append(digest)
             self._known[digest] = number
             self.read(len(chunk))
@@ -80,13 +89,13 @@ class TreePack:
     def _chunks_of(self, root: int) -> Iterator[bytes]:
         """The chunks in order; the entries that wait for one get its number once it is sealed."""
         device = os.fstat(root).st_dev
-        folders: list[tuple[int, tuple[bytes, ...]]] = [(-1, ())]
+        folders = [-1]
         while folders:
-            parent, path = folders.pop()
+            path = path_of(self.entries, parent := folders.pop())
             with reached(root, path) as folder:
                 if folder is None:
                     continue
-                for name in sorted(os.fsencode(name) for name in os.listdir(folder)):
+                for name in _names(folder):
                     if (number := self._noted(folder, parent, name, device)) is None:
                         continue
                     entry = self.entries[number]
@@ -95,7 +104,7 @@ class TreePack:
                             raise DatasetUnsafe(
                                 os.fsdecode(name), "its folders are nested deeper than travels"
                             )
-                        folders.append((number, (*path, name)))
+                        folders.append(number)
                     elif entry.kind == "file" and entry.size:
                         yield from self._content(folder, number)
         yield from self._flushed()
@@ -116,6 +125,7 @@ class TreePack:
             return None
         if len(self.entries) >= MAX_ENTRIES:
             raise DatasetTooLarge("The volume", len(self.entries), MAX_ENTRIES)
+        self._count(_ENTRY + len(name) + len(target))
         number, first = len(self.entries), self._links.get(status.st_ino)
         facts = (status.st_mode & 0o7777, status.st_uid, status.st_gid, max(0, status.st_mtime_ns))
         if kind == "file" and first is not None:
@@ -169,9 +179,16 @@ class TreePack:
                 if not (data := os.pread(descriptor, most, offset)):
                     break
                 yield data
+                self._count(_SEGMENT)
                 segments.append(Segment(offset, len(data), self._last, 0))
                 offset += len(data)
         self._give(number, tuple(segments))
+
+    def _count(self, size: int, *, lists: int = 1) -> None:
+        """An index that nobody would read ends here, and not where the memory does. Raises DatasetTooLarge."""
+        self._lists, self._bytes = self._lists + lists, self._bytes + size
+        if self._lists > MAX_LISTS or self._bytes > MAX_INDEX:
+            raise DatasetTooLarge("The list of the volume's files", self._bytes, MAX_INDEX)
 
     def _flushed(self) -> Iterator[bytes]:
         if not self._small:
@@ -186,6 +203,15 @@ class TreePack:
         e = self.entries[number]
         facts = (e.mode, e.owner, e.group, e.time, e.size)
         self.entries[number] = TreeEntry(e.parent, e.name, "file", *facts, segments=segments)
+
+
+def _names(folder: int) -> list[bytes]:
+    """What is in a folder, in order. Raises DatasetTooLarge: more names than a tree may have, whatever they are of."""
+    with os.scandir(folder) as entries:
+        names = [os.fsencode(entry.name) for entry in itertools.islice(entries, MAX_ENTRIES + 1)]
+    if len(names) > MAX_ENTRIES:
+        raise DatasetTooLarge("A folder of the volume", len(names), MAX_ENTRIES)
+    return sorted(names)
 
 
 def _extents(descriptor: int, size: int) -> Iterator[tuple[int, int]]:

@@ -4,13 +4,14 @@ Every entry is made in a folder that was made here before it and is reached from
 is made is new, or it is refused.
 """
 
+import errno
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from leasehold.datasets._sealed_tree import TreeEntry, TreeIndex, TreeSeal
+from leasehold.datasets._sealed_tree import TreeEntry, TreeIndex, TreeSeal, path_of
 from leasehold.datasets._tree_pack import reached
 from leasehold.errors import DatasetCorrupt, DatasetTooLarge
 
@@ -20,13 +21,16 @@ _AT_HAND: Final = 8
 
 @dataclass
 class TreeUnpack:
-    """One import. `fetch` gives a sealed chunk by its SHA-256; `most`: bytes of files that may come of it."""
+    """One import. `fetch` gives a sealed chunk by its SHA-256; `most`: bytes of files that may come of it. `going`: is
+    asked before each entry, and may raise to end it: to reach one may take hundreds of folders.
+    """
 
     cid: str
     index: TreeIndex
     key: bytes
     fetch: Callable[[bytes], bytes]
     most: int
+    going: Callable[[], None] = lambda: None
     _at_hand: OrderedDict[int, bytes] = field(default_factory=OrderedDict)
 
     def into(self, root: int) -> None:
@@ -34,21 +38,18 @@ class TreeUnpack:
         size = sum(segment.length for entry in self.index.entries for segment in entry.segments)
         if size > self.most:
             raise DatasetTooLarge("The export", size, self.most)
-        paths: list[tuple[bytes, ...]] = []
         for entry in self.index.entries:
-            path = (*self._path(paths, entry.parent), entry.name)
-            paths.append(path if entry.kind in ("folder", "file") else ())
-            with reached(root, path[:-1]) as folder:
+            self.going()
+            with reached(root, self._path(entry.parent)) as folder:
                 if folder is None:
                     raise DatasetCorrupt(self.cid, "a folder of it is none")
-                self._make(folder, entry, root, paths)
-        self._finish(root, paths)
+                self._make(folder, entry, root)
+        self._finish(root)
 
-    @staticmethod
-    def _path(paths: Sequence[tuple[bytes, ...]], number: int) -> tuple[bytes, ...]:
-        return paths[number] if number >= 0 else ()
+    def _path(self, number: int) -> tuple[bytes, ...]:
+        return path_of(self.index.entries, number)
 
-    def _make(self, folder: int, entry: TreeEntry, root: int, paths: Sequence[tuple[bytes, ...]]) -> None:
+    def _make(self, folder: int, entry: TreeEntry, root: int) -> None:
         if entry.kind == "folder":
             os.mkdir(entry.name, 0o700, dir_fd=folder)
         elif entry.kind == "link":
@@ -57,7 +58,7 @@ class TreeUnpack:
             times = (entry.time, entry.time)
             os.utime(entry.name, ns=times, dir_fd=folder, follow_symlinks=False)
         elif entry.kind == "same":
-            first = paths[entry.same]
+            first = self._path(entry.same)
             with reached(root, first[:-1]) as source:
                 if source is None:
                     raise DatasetCorrupt(self.cid, "a folder of it is none")
@@ -72,17 +73,19 @@ class TreeUnpack:
                 data = self._chunk(segment.chunk)[segment.at : segment.at + segment.length]
                 if len(data) != segment.length:
                     raise DatasetCorrupt(self.cid, "a chunk is shorter than a file's part of it")
-                os.pwrite(descriptor, data, segment.offset)
+                if os.pwrite(descriptor, data, segment.offset) != len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.ftruncate(descriptor, entry.size)
             self._dress(descriptor, entry)
         finally:
             os.close(descriptor)
 
-    def _finish(self, root: int, paths: Sequence[tuple[bytes, ...]]) -> None:
+    def _finish(self, root: int) -> None:
         """Folders get their modes and times once nothing more is made in them."""
-        for number in reversed(range(len(paths))):
+        for number in reversed(range(len(self.index.entries))):
+            self.going()
             if (entry := self.index.entries[number]).kind == "folder":
-                with reached(root, paths[number]) as folder:
+                with reached(root, self._path(number)) as folder:
                     if folder is not None:
                         self._dress(folder, entry)
 

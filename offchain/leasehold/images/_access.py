@@ -30,6 +30,7 @@ _REALMS: Final = {
 _MOST_TOKEN: Final = 64 << 10
 _LONGEST_TOKEN: Final = 16 << 10
 _GRANTED: Final = 200
+_BEARER: Final = re.compile(r"\s*bearer(?![a-z0-9!#$%&'*+.^_`|~-])", re.IGNORECASE)
 _PARAMETER: Final = re.compile(r'([a-zA-Z_]+)=(?:"([^"]*)"|([^\s",]+))')
 
 
@@ -86,11 +87,11 @@ async def authorization(
 
     Raises RealmElsewhere, OSError where nobody answers, ValueError where the answer is none.
     """
-    bearers = [value for value in challenges if value.lower().startswith("bearer ")]
+    bearers = [value for value in challenges if _BEARER.match(value)]
     if not bearers:
         return _basic(login)
     # Whichever of several an engine would choose, none may lead elsewhere.
-    wanted = [_parameters(value) for value in bearers]
+    wanted = [_parameters(registry, value) for value in bearers]
     for parameters in wanted:
         check_realm(registry, parameters.get("realm", ""))
     return await _token(ask, wanted[0], repository, login)
@@ -125,8 +126,13 @@ def _bearer(body: bytes) -> str | None:
     return f"Bearer {token}" if fits else None
 
 
-def _parameters(challenge: str) -> dict[str, str]:
-    return {name: quoted or bare for name, quoted, bare in _PARAMETER.findall(challenge)}
+def _parameters(registry: str, challenge: str) -> dict[str, str]:
+    """Raises RealmElsewhere for what an engine may read otherwise: a name that is there twice, or an escape."""
+    named = [(name.lower(), quoted or bare) for name, quoted, bare in _PARAMETER.findall(challenge)]
+    parameters = dict(named)
+    if "\\" in challenge or len(parameters) < len(named):
+        raise RealmElsewhere(registry, "more than one host")
+    return parameters
 
 
 def _basic(login: Credentials | None) -> str | None:

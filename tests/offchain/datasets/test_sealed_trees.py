@@ -17,7 +17,7 @@ import pytest
 from tests.offchain.datasets.odd_trees import look, odd_tree
 
 from leasehold.datasets._multipart import FilePart
-from leasehold.datasets._sealed_tree import CHUNK, MAX_DEPTH, TreeSeal, decode_index, encode_index
+from leasehold.datasets._sealed_tree import CHUNK, MAX_DEPTH, MAX_LISTS, TreeSeal, decode_index, encode_index
 from leasehold.datasets._tree_pack import TreePack
 from leasehold.datasets._tree_unpack import TreeUnpack
 from leasehold.errors import DatasetCorrupt, DatasetTooLarge, DatasetUnsafe, WrongIdentity
@@ -253,6 +253,68 @@ INDICES = [
 def test_an_index_that_a_stranger_has_made_is_refused(encoded: bytes) -> None:
     with pytest.raises(DatasetCorrupt):
         decode_index(encoded, CID)
+
+
+BOMBS = {
+    "dictionaries": b"[" + b"{}," * MAX_LISTS + b"0]",
+    "words of dictionaries": b'[{"":0' + b',"":0' * MAX_LISTS + b"}]",
+    "numbers": b"[" + b"9999," * 12_000_001 + b"0]",
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
+def test_what_would_take_many_times_its_bytes_is_not_read(
+    bomb: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(_: bytes) -> object:
+        raise AssertionError("it was read")
+
+    monkeypatch.setattr("leasehold.datasets._sealed_tree.orjson.loads", read)
+    with pytest.raises(DatasetCorrupt, match="larger than any volume"):
+        decode_index(bomb, CID)
+
+
+@pytest.mark.parametrize("kind", ["links", "parts", "names"])
+def test_a_list_that_nobody_would_read_ends_before_the_memory_does(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it comes to is known while it grows, not once it is whole. The bounds are the real ones, made smaller."""
+    here, sent = tmp_path / "here", list[int]()
+    here.mkdir()
+    for number in range(60 if kind != "parts" else 1):
+        (here / str(number)).symlink_to("x" * 4_000 if kind == "links" else "x")
+    with (here / "holes").open("wb") as file:
+        for number in range(60 if kind == "parts" else 1):
+            file.seek(number * MIB)
+            file.write(os.urandom(4_096))
+        file.truncate(60 * MIB)
+    bounds = {"links": ("MAX_INDEX", 50 * 4_000), "parts": ("MAX_LISTS", 50), "names": ("MAX_ENTRIES", 50)}
+    name, most = bounds[kind]
+    monkeypatch.setattr(f"leasehold.datasets._tree_pack.{name}", most)
+    monkeypatch.setattr(
+        "leasehold.datasets._tree_pack.encode_index", lambda _: pytest.fail("it was made whole")
+    )
+    with pytest.raises(DatasetTooLarge):
+        packed(here, meanwhile=sent.append)
+    assert len(sent) < 60
+
+
+def test_an_import_can_be_ended_between_entries_that_have_no_bytes(tmp_path: Path) -> None:
+    index = decode_index(index_of(*[[number - 1, "d", *FOLDER[KIND:]] for number in range(200)]), CID)
+    asked = list[int]()
+
+    def going() -> None:
+        asked.append(1)
+        if len(asked) > 9:
+            raise TimeoutError
+
+    root = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with pytest.raises(TimeoutError):
+            TreeUnpack(CID, index, KEY, lambda _: b"", 1 << 20, going).into(root)
+    finally:
+        os.close(root)
+    assert len(list(tmp_path.rglob("d"))) == 9
 
 
 def test_a_chunk_that_is_shorter_and_more_than_there_is_room_for(tmp_path: Path) -> None:

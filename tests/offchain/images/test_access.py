@@ -98,6 +98,25 @@ async def test_an_identity_token_is_posted_and_stands_in_no_address() -> None:
     assert "Authorization" not in headers
 
 
+@pytest.mark.parametrize(
+    "challenge",
+    [
+        'Bearer\trealm="https://evil.example/",service="x"',
+        'BEARER   realm="https://evil.example/"',
+        'Bearer realm="https://ghcr.io/token",REALM="https://evil.example/"',
+        'Bearer realm="https://evil.example/",realm="https://ghcr.io/token"',
+        'Bearer realm="https://evil.example/",x="a\\",realm=https://ghcr.io/token"',
+    ],
+    ids=["tab", "capitals", "twice in capitals", "twice", "escaped"],
+)
+async def test_what_engines_read_otherwise_goes_nowhere(challenge: str) -> None:
+    """An engine takes the last of two names, whatever their case, ends a word at a tab, and knows escapes."""
+    tokens = Tokens()
+    with pytest.raises(RealmElsewhere):
+        await authorization(tokens.ask, [challenge], "ghcr.io", "a/b", ALICE)
+    assert tokens.heard == []
+
+
 @pytest.mark.parametrize("login", [None, ALICE])
 async def test_one_of_several_realms_that_leads_elsewhere_is_enough(login: Login | None) -> None:
     """Without a password too: an answer from a host of the renter's own network would go back to the registry."""
