@@ -15,7 +15,7 @@ from tests.offchain.datasets.odd_trees import look, odd_tree
 
 from leasehold.chain import LeaseState, cid_of_digest
 from leasehold.datasets import FilePart, Ipfs, Listed
-from leasehold.errors import DatasetCorrupt, DatasetUnavailable, WrongIdentity
+from leasehold.errors import DatasetCorrupt, DatasetUnavailable, IpfsUnreachable, WrongIdentity
 from leasehold.workload import VolumeMount
 from leasehold_agent._errors import NoContainer, VolumeTrouble
 from leasehold_agent.host import MountSpace, SealedDisk
@@ -40,6 +40,7 @@ class MemoryIpfs:
         self.blocks: dict[str, bytes] = {}
         self.folders: dict[str, dict[str, str]] = {}
         self.unpinned: list[str] = []
+        self.away = False
         self.before_block = lambda: None
 
     async def add_stream(self, parts: Iterable[object], **_: object) -> str:
@@ -72,6 +73,8 @@ class MemoryIpfs:
         return self.blocks[cid]
 
     async def unpin(self, cid: str) -> None:
+        if self.away:
+            raise IpfsUnreachable("/ip4/127.0.0.1/tcp/5001", "it is away")
         self.unpinned.append(cid)
 
 
@@ -164,6 +167,18 @@ class TestFromHostToHost:
         await here.carrying.forget(LEASE)
         assert ipfs.unpinned == []
         assert (here.carrying.export_of(NEXT, "models") or MODELS).cid == cid  # type: ignore[union-attr]  # it is one
+
+    async def test_what_a_node_could_not_be_told_is_told_to_whoever_clears_up(
+        self, here: Bench, ipfs: MemoryIpfs
+    ) -> None:
+        """Its folder goes with what lists it, and the node would keep it for ever."""
+        await here.volumes.attach(LEASE, A, MODELS, SIZE)
+        cid = await here.exported()
+        ipfs.away = True
+        assert await here.carrying.forget(LEASE) == {cid}
+        ipfs.away = False
+        assert await here.carrying.forget(LEASE) == set()
+        assert ipfs.unpinned == [cid]
 
     async def test_another_key_and_another_cid_open_nothing(
         self, here: Bench, there: Bench, ipfs: MemoryIpfs

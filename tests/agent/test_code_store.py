@@ -13,6 +13,7 @@ from leasehold.errors import CodeInvalid
 from leasehold.workload import CodeContents, CodeEntry, CodeFolder, CodeKind, CodeTree, packs, survey
 from leasehold_agent._errors import CodeLost, CodeUnwanted, UploadsFull
 from leasehold_agent.engine import CodePart, code_tar
+from leasehold_agent.reconciling._code import _parts
 from leasehold_agent.store import CodeStore
 
 ME, OTHER = "0x" + "11" * 20, "0x" + "22" * 20
@@ -194,3 +195,16 @@ def test_a_name_that_looks_like_a_sum_is_summed_right() -> None:
     data = b"".join(code_tar(CodePart(tree, 0, 1, True), "/work", lambda chunk, size: b"", ""))
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         assert archive.getnames()[1] == "work/a" + " " * 9 + "b"
+
+
+def test_what_comes_from_ipfs_in_a_million_packs_is_not_even_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent would do nothing else meanwhile, and answer no challenge."""
+    monkeypatch.setattr("leasehold_agent.reconciling._code._MOST_PACKS", 3)
+    for name in ("tree", "2.pack", "1.pack", "other"):
+        (tmp_path / name).touch()
+    assert [path.name for path in _parts(tmp_path)] == ["tree", "1.pack", "2.pack"]
+    (tmp_path / "3.pack").touch()
+    with pytest.raises(CodeUnwanted, match="more than 3 packs"):
+        _parts(tmp_path)

@@ -75,13 +75,12 @@ class Carrying:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def forget(self, lease: int) -> None:
-        """The host's IPFS node may drop what was exported of the lease."""
+    async def forget(self, lease: int) -> set[str]:
+        """The host's IPFS node may drop what was exported of the lease; what it could not be told of now."""
         await self.close(lease)
         for place in [place for place in self._told if place[0] == lease]:
             del self._told[place]
-        for cid in set(self._kept(lease).values()):
-            await self._drop(lease, cid)
+        return {cid for cid in set(self._kept(lease).values()) if not await self._dropped(lease, cid)}
 
     async def aclose(self) -> None:
         """The agent ends."""
@@ -123,7 +122,7 @@ class Carrying:
         before, file = self._kept(lease), self.leases.folder(lease).exports
         await asyncio.to_thread(write_private, file, json.dumps({**before, name: cid}, sort_keys=True))
         if (former := before.get(name)) not in (None, cid):
-            await self._drop(lease, former or "")
+            await self._dropped(lease, former or "")
 
     def _kept(self, lease: int) -> dict[str, str]:
         with contextlib.suppress(FileNotFoundError, ValueError):
@@ -131,14 +130,16 @@ class Carrying:
             return {str(name): str(cid) for name, cid in raw.items()}
         return {}
 
-    async def _drop(self, lease: int, cid: str) -> None:
+    async def _dropped(self, lease: int, cid: str) -> bool:
         others = [self._kept(number).values() for number in self.leases.folders() if number != lease]
         if any(cid in cids for cids in others):
-            return
+            return True
         try:
             await self.ipfs.unpin(cid)
         except (DatasetError, TimeoutError) as error:
             _log.warning("unpin", lease=format_lease(lease), cid=cid, problem=str(error))
+            return False
+        return True
 
     # ------------------------------------------------------------------------------------------------- filling
 

@@ -67,7 +67,9 @@ class Changes:
             if same and desired.state is LeaseState.ACTIVE and notes.launched and not notes.published:
                 await self.results.publish(desired, share)
         await self.containers.remove(desired.lease)
-        await self.carrying.forget(desired.lease)  # the folder is cleared, and what lists them with it
+        pinned = await self.carrying.forget(
+            desired.lease
+        )  # the folder is cleared, and what lists them with it
         await self.volumes.detach(desired.lease)
         folder.clear(folder.order)  # what was ordered for the new workload may be here before this is
         before = folder.load()
@@ -84,6 +86,8 @@ class Changes:
         )
         if before.result is not None and before.result not in before.results:
             blank.keep(before.result)  # packed, and never said
+        for cid in pinned:
+            blank.keep(cid)  # its node was away: it goes with the lease
         folder.save(blank)
         await self.volumes.sweep(self.leases.volumes_named)
         record.ready, record.workload, record.trouble = False, None, None

@@ -7,6 +7,8 @@ is kept in the lease's folder, so that an agent that is started again knows what
 from __future__ import annotations
 
 import asyncio
+import itertools
+import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -36,6 +38,8 @@ from leasehold_agent.store import CodeStore
 
 PART = 64 << 20
 """Bytes that are unpacked at a time, while the next are on their way: the engine holds the container as long."""
+_MOST_PACKS = 10_000
+"""Of a folder that comes from IPFS: some MiB each, they are more than the room for code."""
 _NOT_YET = "The lease is not taken on here yet; hand the code over again in a moment."
 _USELESS = (
     CodeUnwanted,
@@ -208,7 +212,8 @@ class CodeIntake:
                 timeout=settings.fetch_seconds,
                 max_bytes=self.store.room // 2,
             )
-            for number, part in enumerate(_parts(place / "code")):
+            for number, path in enumerate(await asyncio.to_thread(_parts, place / "code")):
+                part = await asyncio.to_thread(_read_part, path)
                 await (self.offer(part) if number == 0 else self.take(part))
         except _USELESS as error:
             raise Declined("code-missing", f"The code is not to be had from IPFS: {error}") from error
@@ -216,11 +221,18 @@ class CodeIntake:
             await asyncio.to_thread(remove_tree, place)
 
 
-def _parts(folder: Path) -> Iterator[bytes]:
-    """The list, and then each pack, of a folder that a stranger wrote."""
-    for path in (folder / "tree", *sorted(folder.glob("*.pack"))):
-        with path.open("rb") as file:
-            yield file.read(MAX_CODE)
+def _parts(folder: Path) -> list[Path]:
+    """The list, and then each pack, of a folder that a stranger wrote. Raises CodeUnwanted: no folder has so many."""
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in itertools.islice(entries, _MOST_PACKS + 2)]
+    if len(names) > _MOST_PACKS + 1:
+        raise CodeUnwanted(f"It comes in more than {_MOST_PACKS} packs.")
+    return [folder / "tree", *(folder / name for name in sorted(names) if name.endswith(".pack"))]
+
+
+def _read_part(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MAX_CODE)
 
 
 def _read_tree(folded: bytes) -> CodeTree:
