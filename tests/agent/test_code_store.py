@@ -13,7 +13,8 @@ from leasehold.errors import CodeInvalid
 from leasehold.workload import CodeContents, CodeEntry, CodeFolder, CodeKind, CodeTree, packs, survey
 from leasehold_agent._errors import CodeLost, CodeUnwanted, UploadsFull
 from leasehold_agent.engine import CodePart, code_tar
-from leasehold_agent.reconciling._code import _parts
+from leasehold_agent.reconciling._code import _parts, remember_tree
+from leasehold_agent.reconciling._leases import Record
 from leasehold_agent.store import CodeStore
 
 ME, OTHER = "0x" + "11" * 20, "0x" + "22" * 20
@@ -208,3 +209,12 @@ def test_what_comes_from_ipfs_in_a_million_packs_is_not_even_listed(
     (tmp_path / "3.pack").touch()
     with pytest.raises(CodeUnwanted, match="more than 3 packs"):
         _parts(tmp_path)
+
+
+def test_lists_of_few_leases_are_at_hand(tmp_path: Path) -> None:
+    """Each can be a hundred MiB in memory, however long its lease lives."""
+    records = [Record() for _ in range(9)]
+    tree = contents(tmp_path / "a", x=b"x").tree
+    for record in [*records, records[-1]]:
+        remember_tree(records, record, tree)
+    assert [record.code is not None for record in records] == [False] * 5 + [True] * 4

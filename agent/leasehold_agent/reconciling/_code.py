@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,13 +33,14 @@ from leasehold_agent.chain import Desired
 from leasehold_agent.engine import CodePart, code_tar
 from leasehold_agent.host import remove_tree
 from leasehold_agent.reconciling._host import Host
-from leasehold_agent.reconciling._leases import log_step
+from leasehold_agent.reconciling._leases import Record, log_step
 from leasehold_agent.store import CodeStore
 
 PART = 64 << 20
 """Bytes that are unpacked at a time, while the next are on their way: the engine holds the container as long."""
 _MOST_PACKS = 10_000
 """Of a folder that comes from IPFS: some MiB each, they are more than the room for code."""
+_TREES_AT_HAND = 4
 _NOT_YET = "The lease is not taken on here yet; hand the code over again in a moment."
 _USELESS = (
     CodeUnwanted,
@@ -86,7 +87,7 @@ class CodeIntake:
         except OSError as error:
             raise UploadsFull("This host's disk has no room for the code now; send it again.") from error
         record = self.host.leases.record(self.lease)
-        record.code = (code.digest, tree)
+        remember_tree(self.host.leases.records.values(), record, tree)
         lacking = await asyncio.to_thread(self.store.lacking, self.account, tree.chunks)
         record.code_came.set()
         return lacking
@@ -180,7 +181,8 @@ class CodeIntake:
                 return None
             if tree.digest.hex() != code.digest:
                 return None
-            record.code = (code.digest, tree)
+            remember_tree(self.host.leases.records.values(), record, tree)
+            return tree
         return record.code[1]
 
     def _named(self) -> tuple[Code, Workload]:
@@ -219,6 +221,16 @@ class CodeIntake:
             raise Declined("code-missing", f"The code is not to be had from IPFS: {error}") from error
         finally:
             await asyncio.to_thread(remove_tree, place)
+
+
+def remember_tree(records: Iterable[Record], record: Record, tree: CodeTree) -> None:
+    """So that it is not read from the disk for each pack. Of few leases at a time: a list of 16 MiB is a hundred here,
+    and nobody has to have it for long.
+    """
+    others = [other for other in records if other.code is not None and other is not record]
+    for other in others[: max(0, len(others) + 1 - _TREES_AT_HAND)]:
+        other.code = None
+    record.code = (tree.digest.hex(), tree)
 
 
 def _parts(folder: Path) -> list[Path]:

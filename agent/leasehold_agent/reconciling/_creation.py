@@ -123,7 +123,7 @@ class Creation:
             except EngineRefused as error:
                 reason: DeclineReason = "no-disk" if _full(error) else "start-failed"
                 raise Declined(reason, f"The code cannot be unpacked: {error}") from error
-        self.notes.coded = True
+        self.notes.coded, self.record.code = True, None
         self.folder.save(self.notes)
 
     async def _attached(self) -> list[tuple[Path, str, int]]:
