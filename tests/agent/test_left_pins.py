@@ -55,6 +55,13 @@ class Node:
         self.pins.discard(cid)
 
 
+class NoExports(Obliging):
+    """Of volumes: there are none."""
+
+    async def forget(self, lease: int) -> set[str]:
+        return set()
+
+
 class Chain(Obliging):
     async def is_live(self, lease: int) -> bool:
         return False
@@ -88,9 +95,10 @@ class Agent:
         supplies = cast(Any, type("Supplies", (), {"ipfs": self.node})())
         self.results = Publishing(chain, containers, self.book, supplies, cast(Any, None))
         self.starting = Starting(chain, containers, self.book, cast(Any, self.node), lambda *_: DOCUMENT)
-        self.changes = Changes(chain, containers, self.book, self.results)
-        readers = devices = cast(Any, Obliging())
-        self.ending = Ending(chain, containers, self.book, self.results, devices, readers)
+        volumes = devices = readers = cast(Any, Obliging())
+        carrying = cast(Any, NoExports())
+        self.changes = Changes(chain, containers, self.book, volumes, carrying, self.results, devices)
+        self.ending = Ending(chain, containers, self.book, volumes, carrying, self.results, devices, readers)
 
 
 @pytest.fixture

@@ -162,7 +162,7 @@ class TestWhatIsSold:
         ):
             fences = await fences_of(part, "mps", Mig(), mps=self.host(here, driver))
             made = hardware_document(
-                take_inventory(), part, engine, 1 << 30, fences.isolation, fences.fault_domain
+                take_inventory(), part, engine, 1 << 30, fences.isolation, fault_domain=fences.fault_domain
             )
             machine = listing(made, {})
             for text in found:

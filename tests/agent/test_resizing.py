@@ -66,7 +66,9 @@ async def test_a_lease_that_grows_while_a_card_is_lost_waits_for_it(
 ) -> None:
     """Or it would pay for two cards and compute on one, since its container would count as made for both."""
     engine = Engine()
-    changes = Changes(cast(Any, None), cast(Any, OneContainer(engine)), book, cast(Any, None))
+    changes = Changes(
+        cast(Any, None), cast(Any, OneContainer(engine)), book, *(cast(Any, None) for _ in range(4))
+    )
     with pytest.raises(Declined, match="does not answer"):
         await changes.resize(DESIRED, before, LOST)
     assert engine.asked == []

@@ -175,7 +175,7 @@ class LeaseDir:
         known = {f.name for f in fields(Notes)}
         notes = Notes(**{name: value for name, value in raw.items() if name in known})
         notes.datasets, notes.results = tuple(notes.datasets), tuple(notes.results)
-        notes.volumes = tuple(notes.volumes)
+        notes.volumes, notes.pinned = tuple(notes.volumes), tuple(notes.pinned)
         return notes
 
     def save(self, notes: Notes) -> None:

@@ -71,7 +71,7 @@ WRONG: tuple[tuple[str, str], ...] = (
     ("machines mem>=lots", "lots"),
     ("machines --sort nothing", "use one of"),
     ("machines cuda>=x", "x"),
-    ("machines isolation:bogus", "choose one of whole, mig, mps, time-slice"),
+    ("machines isolation:bogus", "choose one of whole, mig, mps, cooperative, time-slice"),
     ("machines kind:tpu", "choose one of gpu, cpu"),
     ("machine 0", "is no machine"),
     ("machine abc", "is no machine"),
