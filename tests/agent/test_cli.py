@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from devnet.engine import Engine
 from devnet.kubo import Kubo
 from devnet.patience import patient
+from devnet.world import free_port
 from leasehold.chain import Deployment, FaultKind, LeaseState
 from leasehold.chain.typed import Domain, Operate
 from leasehold.errors import SettingsError
@@ -258,6 +259,7 @@ async def test_check(
         "disk_reserve": 1 << 28,
         "deployment": str(chain.deployment.save(tmp_path)),
         "rpc": [chain.anvil.url],
+        **{f"{name}_port": free_port() for name in ("api", "ssh", "libp2p_api", "libp2p_ssh")},
     }
     done = await invoke(settings, "check")
     assert done.exit_code == 0, done.output
