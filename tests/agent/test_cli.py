@@ -367,6 +367,7 @@ async def test_run_serves_and_the_other_commands_see_it(
         await rig.start()
 
 
+@pytest.mark.slow
 async def test_an_outage_is_reported_before_the_host_goes_down(
     rig: Rig, invoke: Callable[..., Any], tmp_path: Path
 ) -> None:

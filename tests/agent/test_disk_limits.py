@@ -136,6 +136,7 @@ class TestLease:
             await rig.reaches(lease, LeaseState.ACTIVE)
             await refused(rig, lease)
 
+    @pytest.mark.slow
     async def test_that_runs_already(self, rig: Rig, docker_engine: Engine) -> None:
         lease = await rig.open(rig.workload(disk="64MiB"), share=4)
         await rig.reaches(lease, LeaseState.ACTIVE)

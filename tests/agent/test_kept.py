@@ -64,6 +64,7 @@ def left_of_readers(rig: Rig) -> tuple[int, int]:
 
 
 class TestLog:
+    @pytest.mark.slow
     async def test_it_is_whole(self, rig: Rig) -> None:
         """Not its end alone: more than any tail that is looked at."""
         lease = await over(rig, command=["sh", "-c", "seq 1 200000; sleep 600"])

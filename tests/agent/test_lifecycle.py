@@ -98,6 +98,7 @@ async def test_what_the_index_does_not_hear_of_is_not_sent_without_a_pause(
     assert rig.reconciler._work[lease].backoff.failures >= 2
 
 
+@pytest.mark.slow
 async def test_a_job_that_ends_publishes_while_it_is_billed(rig: Rig, tmp_path: Path) -> None:
     lease = await rig.open(rig.workload(kind="batch", command=["sh", "-c", ANSWER], outputs=[RESULTS]))
     assert await result(rig, lease, tmp_path) == "42\n"
@@ -121,6 +122,7 @@ async def test_an_output_that_is_too_large_does_not_hold_up_the_others(
     assert not (rig.host.leases.folder(lease).path / "outputs.tar").exists()
 
 
+@pytest.mark.slow
 async def test_data_goes_after_retention_and_not_before(rig_of: Callable[..., Any]) -> None:
     rig: Rig = await rig_of(retention_min=1_000, retention_max=2_000)
     command = ["sh", "-c", ANSWER + "; exec sleep 600"]

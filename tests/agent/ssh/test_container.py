@@ -98,6 +98,7 @@ async def test_ssh_into_a_container(machine: Machine) -> None:
     assert (shell.code, shell.out) == (3, b"42\n")
 
 
+@pytest.mark.slow
 async def test_files_in_and_out_of_a_container(machine: Machine) -> None:
     body = os.urandom(2_000_003)
     (machine.ssh.folder / "f").write_bytes(body)
@@ -123,6 +124,7 @@ async def test_files_in_and_out_of_a_container(machine: Machine) -> None:
     assert (scp.code, (machine.ssh.folder / "again").read_bytes() == body) == (0, True), scp.err
 
 
+@pytest.mark.slow
 async def test_forwarding_into_a_container(machine: Machine) -> None:
     here = unused_port()
     process = await machine.ssh.start(

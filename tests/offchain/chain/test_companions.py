@@ -94,6 +94,7 @@ async def take_seats(chain: PoolChain) -> list[int]:
     return seats
 
 
+@pytest.mark.slow
 async def test_an_outage_that_the_operator_reports(chain: PoolChain, tmp_path: Path) -> None:
     await approve_all(chain)
     await credit(chain, PROVIDER, RENTER)

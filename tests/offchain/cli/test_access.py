@@ -463,6 +463,7 @@ def test_ssh_without_a_key_of_the_workload(
     assert not list(served.home.glob("leasehold-ssh-*"))
 
 
+@pytest.mark.slow
 def test_ssh_where_no_certificate_is_had_says_why(served: Cli, agent: Agent) -> None:
     """A stranger's wallet; and a lease that is over. Plain keys are tried all the same, and do not do."""
     agent.leases.change(1 << 16, ssh_keys=())
@@ -475,6 +476,7 @@ def test_ssh_where_no_certificate_is_had_says_why(served: Cli, agent: Agent) -> 
     assert "use a key of its workload, or run commands" in refused.err
 
 
+@pytest.mark.slow
 def test_ssh_takes_no_password_from_what_is_meant_for_the_command(served: Cli, tmp_path: Path) -> None:
     for session in (served.home / "sessions").iterdir():
         session.unlink()
@@ -590,6 +592,7 @@ def test_a_log_that_nobody_reads_any_more_ends_without_a_word(
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.slow
 def test_following_logs_ends_with_ctrl_c(served: Cli, agent: Agent, tmp_path: Path) -> None:
     agent.do(agent.leases.say(1 << 16, b"first line\n"))
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **served.environment(RENTER)}

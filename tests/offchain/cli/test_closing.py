@@ -77,6 +77,7 @@ def lease(market: Cli, pool: Pool) -> Cli:
     return market
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bring", "becomes", "says"), STATES.values(), ids=STATES.keys())
 def test_closing_takes_what_was_said(
     lease: Cli, host: Host, pool: Pool, bring: Callable[[Cli, Host, Pool], None], becomes: str, says: str

@@ -82,6 +82,7 @@ def test_what_cannot_be_a_delegate_is_said(market: Cli, lab: dict[str, str]) -> 
     assert "ledger" in market(*RENT, "--for-account", lab["grace"], wallet="ada", ok=False).err
 
 
+@pytest.mark.slow
 def test_a_delegate_keeps_a_lease_going_once_however_often_it_is_asked(
     market: Cli, lab: dict[str, str], pool: Pool, host: Host
 ) -> None:

@@ -213,6 +213,7 @@ def test_a_challenge_is_answered_by_the_operator_or_with_its_proof(leased: Cli, 
     assert leased("faults").out.strip() == "No machine has failed."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ruling", "state", "bond"), [("--drop", "dropped", 5), ("--stands", "upheld", 0)])
 def test_an_appeal_is_ruled_on(leased: Cli, pool: Pool, ruling: str, state: str, bond: float) -> None:
     leased("provider", "report", "1", "--yes", wallet=OPERATOR)

@@ -184,6 +184,7 @@ def publish(pool: Pool, kubo: Kubo, lease: str, root: Path, recipient: str) -> s
     return asyncio.run(work())
 
 
+@pytest.mark.slow
 def test_results_are_fetched_opened_and_remembered(
     market: Cli, lease: str, pool: Pool, kubo: Kubo, tmp_path: Path
 ) -> None:

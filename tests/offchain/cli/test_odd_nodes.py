@@ -169,6 +169,7 @@ def test_an_index_that_believed_a_lie_is_built_anew(market: Cli, host: Host, poo
     assert shown["state"] == "active"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terminal", [False, True], ids=["no terminal", "a terminal"])
 def test_a_node_that_never_answers_is_named_and_ctrl_c_ends_it(
     market: Cli, pool: Pool, terminal: bool

@@ -142,6 +142,7 @@ def test_terms_that_a_provider_signs_are_rented_at_once(market: Cli, offer: Path
     assert after["state"] == "used by lease 1"
 
 
+@pytest.mark.slow
 def test_an_offer_is_refused_when_it_is_exceeded_late_changed_or_cancelled(
     market: Cli, offer: Path, pool: Pool
 ) -> None:

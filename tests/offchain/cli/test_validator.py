@@ -62,6 +62,7 @@ def requested(cli: Cli, pool: Pool) -> None:
     cli("validator", "draw", "1", "--yes", wallet=RENTER)
 
 
+@pytest.mark.slow
 def test_a_machine_is_verified_by_its_committee(seated: Cli, pool: Pool) -> None:
     assert "leasehold validator request" in seated("validator", "rounds").out
     dry = seated("validator", "request", "1", "--dry-run", "--json", wallet=RENTER)
