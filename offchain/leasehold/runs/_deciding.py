@@ -77,7 +77,8 @@ class TryLook:
     its start window. exit_code: of a command that has ended by itself. reason: why it was declined. handed: none of its
     code is to be handed in from here. order_used: the order to close it was carried out. ordered: such an order is
     there. published: nothing of its results is missing on the chain. unusable: for how long its agent has said nothing,
-    or its machine been down. ended_for: how long its command has been seen to have ended.
+    or its machine been down. ended_for: how long its command has been seen to have ended. waited: how long it has been
+    seen to wait for its start, by this computer's clock: a chain that makes no blocks has none.
     """
 
     lease: Lease | None = None
@@ -93,6 +94,7 @@ class TryLook:
     unusable: int = 0
     ended_for: int = 0
     idle: bool = False
+    waited: int = 0
 
     @property
     def state(self) -> LeaseState:
@@ -277,7 +279,7 @@ def _starting(look: RunLook, place: int, tried: Try, seen: TryLook) -> Act:
         return Act(Do.ORDER, place)
     if look.word is Word.LEAVE:
         return Act(Do.LEAVE, place)
-    if look.now - lease.start > look.rules.start_within and _may_try(look):
+    if max(look.now - lease.start, seen.waited) > look.rules.start_within and _may_try(look):
         return Act(Do.GIVE_UP, place, given_up=GivenUp.LATE, why="it did not start in time")
     return Act(Do.WAIT, place, why="starting")
 

@@ -29,12 +29,13 @@ _BUSY_CORES, _BUSY_CARD = 0.05, 5.0
 class Memory:
     """What one process remembers of a run, and the next finds out anew. By lease; clocks are monotonic seconds.
 
-    handed: whose code is in. ordered: whose order was tried. extends: whether more time can be had. others: whether
-    more machines can be tried. code: there is a folder of code.
+    handed: whose code is in. seen: since when it waits for the start. ordered: whose order was tried. extends: whether
+    more time can be had. others: whether more machines can be tried. code: there is a folder of code.
     """
 
     handed: set[int] = field(default_factory=set)
     ordered: set[int] = field(default_factory=set)
+    seen: dict[int, float] = field(default_factory=dict)
     silent: dict[int, float] = field(default_factory=dict)
     ended: dict[int, float] = field(default_factory=dict)
     extends: bool = True
@@ -94,7 +95,9 @@ async def _seen(
         return await _past(client, tried, seen)
     if lease.state is LeaseState.OPENED:
         ordered = lease.id in memory.ordered or _kept(client, lease.id)
-        return replace(seen, handed=not memory.code or lease.id in memory.handed, ordered=ordered)
+        waited = time.monotonic() - memory.seen.setdefault(lease.id, time.monotonic())
+        handed = not memory.code or lease.id in memory.handed
+        return replace(seen, handed=handed, ordered=ordered, waited=int(waited))
     return await _present(client, tried, seen, rules, memory)
 
 

@@ -325,6 +325,16 @@ def a_look(tried: Try, seen: TryLook, **more: object) -> RunLook:
     return replace(look, **more)  # type: ignore[arg-type]
 
 
+def test_a_chain_that_makes_no_blocks_holds_up_no_run() -> None:
+    """Its time stands still, and whoever waits counts by his own clock."""
+    record = replace(new_record(), tries=(Try(1, "aa", 5, lease=1),))
+    waiting = TryLook(a_lease(1, start=1_000), window=WINDOW, ordered=True)
+    look = RunLook(record, RULES, (waiting,), now=1_000)
+    assert decide(look).do is Do.WAIT
+    act = decide(replace(look, seen=(replace(waiting, waited=301),)))
+    assert (act.do, act.given_up) == (Do.GIVE_UP, GivenUp.LATE)
+
+
 def test_a_lease_that_its_tenant_ended_is_not_replaced() -> None:
     ended = replace(a_lease(1, 0, LeaseState.ENDED), end=100)
     known = Try(1, "d", 1, lease=1)
