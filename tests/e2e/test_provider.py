@@ -35,7 +35,7 @@ def test_from_the_first_terms_to_the_last_withdrawal(site: Site) -> None:
     wish = site.rent_arguments("--no-wait")
 
     owner("provider", "withhold", machine, "all", "--yes")
-    run(site.renter, 9, "has no room", *wish)
+    run(site.renter, 9, "keeps that out of sale", *wish)
     owner("provider", "withhold", machine, "none", "--yes")
     owner("provider", "terms", machine, "--price", "3.6", "--yes")
     lease = site.rent("--for", "4h")

@@ -118,7 +118,7 @@ def test_a_notebook_behind_a_token_that_is_shown_once(site: Site, open_registry:
 def test_a_model_is_served_to_who_has_the_key(site: Site, open_registry: Registry) -> None:
     small = (
         "--volume",
-        "models:/root/.cache/huggingface",
+        "models:/models",
     )  # as much as an eighth of this machine has room for
     lease, shown = rented(site, open_registry, "vllm", "-e", "MODEL=acme/small", *small)
     status, said = asked(site, lease, "8000/v1/models", f"Authorization=Bearer {shown['api-key']}")
