@@ -59,6 +59,11 @@ class Others:
         self.renter("rent", "--file", str(workload), "--for", "1h", "--allow-unverified", "--yes")
         self.host.until(self._runs)
 
+    def serve(self) -> None:
+        """It answers, and has said for the first time how things stand."""
+        self.agent_has("serving")
+        self.host.until((self.host.folder / "state/status.json").exists)
+
     def _runs(self) -> bool:
         """The agent has heard of its own start, which may be after whoever rents has."""
         status = json.loads((self.host.folder / "state/status.json").read_text())
@@ -81,7 +86,7 @@ def test_from_a_host_to_its_money(chain: World, nursery: Nursery, tmp_path: Path
     renter("wallet", "approve", "unlimited", "--yes")
     others = Others(chain, host, renter)
     moments = {
-        "the agent serves": lambda: others.agent_has("serving"),
+        "the agent serves": others.serve,
         "somebody has rented it": others.rent,
         "the tenant has asked for a sign of life": others.ask,
         "the lease is over": others.let_it_end,
