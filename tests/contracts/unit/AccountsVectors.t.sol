@@ -161,6 +161,9 @@ contract AccountsVectorsTest {
         }
         bytes memory place =
             abi.encode(_address("message.account"), _uint("message.chain"), _address("message.controller"));
+        if (_is("VolumeKey")) {
+            return bytes.concat(place, abi.encode(keccak256(bytes(_text("message.name")))));
+        }
         if (_is("Request")) {
             return bytes.concat(
                 place,
