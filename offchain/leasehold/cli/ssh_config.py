@@ -156,7 +156,8 @@ async def _forwarded(call: Invocation, command: list[str], local: int, address: 
         process = await asyncio.create_subprocess_exec(*command)
     except FileNotFoundError:
         raise AgentError("There is no `ssh` here: install OpenSSH's client.") from None
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, process.terminate)  # else it would outlive this one
+    # Else it would outlive this one.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, process.terminate)
     try:
         if await _listens(process, local):
             call.out.answer({"address": address, "port": local})

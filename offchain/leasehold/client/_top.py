@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import monotonic
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from leasehold.chain import LeaseRecord, format_lease
 from leasehold.client._choosing import tag_of
@@ -29,9 +29,6 @@ LOOK_EVERY: Final = 5.0
 """Seconds between looks at the chain."""
 _AT_ONCE: Final = 8  # agents that are asked
 _ANSWER_SECONDS: Final = 10.0
-_NO_HOST_HAS: Final = 2**63  # bytes, or seconds; it is false of what is no number, too
-
-N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True)
@@ -235,13 +232,13 @@ class Top:
 
 def use_between(before: LeaseReading | None, newest: LeaseReading) -> LeaseUse:
     """What was used between two readings. A container that was started again begins at nought: of that nothing is said
-    until the next. What no host can have is not said: an agent writes what it likes, and nobody can count with it.
+    until the next.
     """
     use = LeaseUse(
         newest.at,
-        memory=_likely(newest.memory),
-        card_busy=_likely(newest.card_busy),
-        card_memory=_likely(newest.card_memory),
+        memory=newest.memory,
+        card_busy=newest.card_busy,
+        card_memory=newest.card_memory,
     )
     if before is None or newest.at <= before.at:
         return use
@@ -255,12 +252,7 @@ def use_between(before: LeaseReading | None, newest: LeaseReading) -> LeaseUse:
 
 
 def _rate(before: float | None, after: float | None, seconds: int) -> float | None:
-    first, last = _likely(before), _likely(after)
-    return None if first is None or last is None or last < first else (last - first) / seconds
-
-
-def _likely(value: N | None) -> N | None:
-    return value if value is not None and 0 <= value < _NO_HOST_HAS else None
+    return None if before is None or after is None or after < before else (after - before) / seconds
 
 
 def _whole(value: float | None, parts: int = 1) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
 from leasehold.chain import ClosingOrder
 
@@ -24,6 +24,8 @@ Phase = Literal[
 PowerWish = Literal["stop", "start", "restart"]
 """What a tenant can have done with a container while its lease goes on."""
 Whole = Annotated[int, Field(ge=0)]
+_YEAR_9999 = 253_402_300_799  # its last second
+_NO_HOST_HAS = 2**63  # bytes, or seconds; less than this is false of what is no number, too
 
 
 class WireDocument(BaseModel):
@@ -213,10 +215,11 @@ class LeaseVolumes(WireDocument):
 class LeaseReading(WireDocument):
     """What a lease had used by unix second `at`: seconds on processors, bytes, a number of processes; what grows counts
     from the container's start. Of cards: memory that the lease uses, and how busy (0 to 100) and hot (°C) those are
-    that it has alone. Null is what the host does not know.
+    that it has alone. Null is what the host does not know, and what no host can have: an agent writes what it likes,
+    and nobody can count with that, or show it.
     """
 
-    at: Whole
+    at: Annotated[int, Field(ge=0, le=_YEAR_9999)]
     cpu_seconds: float | None = None
     memory: int | None = None
     processes: int | None = None
@@ -227,6 +230,11 @@ class LeaseReading(WireDocument):
     card_memory: int | None = None
     card_busy: float | None = None
     card_temperature: int | None = None
+
+    @field_validator("*")
+    @classmethod
+    def _likely(cls, value: float | None) -> float | None:
+        return value if value is not None and 0 <= value < _NO_HOST_HAS else None
 
 
 class LeaseMetrics(WireDocument):

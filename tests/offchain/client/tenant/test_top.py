@@ -8,6 +8,7 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from leasehold.client import LeaseUse, PoolClient, top_of, totals, use_between, watch_leases
 from leasehold.client import _top as top
@@ -46,6 +47,8 @@ def test_what_no_host_can_have_is_not_said() -> None:
         assert use_between(before, reading(160, wrong, card_busy=wrong)) == LeaseUse(160)
     huge = use_between(before, reading(160, received=10**400, memory=10**400, card_memory=-5))
     assert huge == LeaseUse(160)
+    with pytest.raises(ValidationError):  # no calendar shows it
+        reading(10**18)
 
 
 class Agents:
