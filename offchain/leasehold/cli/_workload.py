@@ -148,7 +148,7 @@ def build_workload(
     Raises:
         InvalidInput: a flag that cannot be read. WorkloadError: the whole makes no workload. WalletError.
     """
-    recipient, keys = call.home.age_keys.recipient(call.chosen().name), call.home.dataset_keys.all()
+    recipient = call.home.age_keys.recipient(call.chosen().name)
     data: dict[str, object] = {"version": 1}
     secrets = dict(map(read_secret, flags.secrets or ()))
     if flags.file is not None and flags.template is not None:
@@ -183,7 +183,7 @@ def build_workload(
         "readiness": None if flags.ready is None else _readiness(flags.ready),
         "grace": flags.grace,
         "ports": [_port(text) for text in flags.ports or ()] or None,
-        "datasets": [_dataset(text, keys) for text in flags.datasets or ()] or None,
+        "datasets": [_dataset(text) for text in flags.datasets or ()] or None,
         "volumes": _volumes(flags.volumes or (), flags.volume_sources or ()) or None,
         "outputs": [{"path": path, "public": flags.public} for path in flags.outputs or ()] or None,
         "ssh_keys": _ssh_keys(flags.ssh_keys or (), Path.home() / ".ssh")
@@ -198,7 +198,7 @@ def build_workload(
         if added:
             present = data.get(field)
             data[field] = {**(present if isinstance(present, dict) else {}), **added}
-    return load_workload(data, recipients=[recipient] if recipient else ())
+    return call.home.dataset_keys.given_to(load_workload(data, recipients=[recipient] if recipient else ()))
 
 
 def say_image(call: Invocation, pinned: PinnedWorkload | None) -> None:
@@ -237,12 +237,11 @@ def _port(text: str) -> dict[str, object]:
     return {**port, "host": int(host)} if host else port
 
 
-def _dataset(text: str, keys: dict[str, str]) -> dict[str, object]:
+def _dataset(text: str) -> dict[str, object]:
     cid, colon, path = text.partition(":")
     if not colon:
         raise InvalidInput(f"'{text}' has no place: write --dataset CID:/data/name.")
-    mount: dict[str, object] = {"cid": cid, "path": path}
-    return {**mount, "key": keys[cid]} if cid in keys else mount
+    return {"cid": cid, "path": path}
 
 
 def _volumes(mounts: Sequence[str], sources: Sequence[str]) -> list[dict[str, object]]:

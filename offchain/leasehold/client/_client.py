@@ -335,15 +335,9 @@ class PoolClient:
             WorkloadError: it makes no workload; says all that is wrong.
         """
         recipient = self.home.age_keys.recipient(self.locked.name) if self.locked is not None else None
-        workload = load_workload(source, recipients=[recipient] if recipient else ())
-        keys = self.home.dataset_keys.all()
-        mounts = tuple(
-            mount
-            if mount.key is not None or mount.cid not in keys
-            else mount.model_copy(update={"key": keys[mount.cid]})
-            for mount in workload.datasets
+        return self.home.dataset_keys.given_to(
+            load_workload(source, recipients=[recipient] if recipient else ())
         )
-        return workload.model_copy(update={"datasets": mounts})
 
     async def pin(self, workload: Workload) -> PinnedWorkload:
         """The workload with its image's digest in place of a tag, as the image's registry has it now. Plans do so

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from leasehold.errors import SettingsError
 from leasehold.files import write_private
+from leasehold.workload import Workload
 
 
 class DatasetKeys:
@@ -30,6 +31,17 @@ class DatasetKeys:
                 f"{self.path} is damaged ({error}): restore it from a backup, or move it away."
             ) from error
         return {str(cid): str(key) for cid, key in loaded.items()} if isinstance(loaded, dict) else {}
+
+    def given_to(self, workload: Workload) -> Workload:
+        """The workload, whose datasets that were sealed here have their keys: without one it would find the sealed bytes."""
+        keys = self.all()
+        mounts = tuple(
+            mount
+            if mount.key is not None or mount.cid not in keys
+            else mount.model_copy(update={"key": keys[mount.cid]})
+            for mount in workload.datasets
+        )
+        return workload.model_copy(update={"datasets": mounts})
 
     def forget(self, cid: str) -> None:
         """What it opened is nobody's any more. Raises SettingsError."""
