@@ -33,7 +33,7 @@ class DatasetKeys:
         return {str(cid): str(key) for cid, key in loaded.items()} if isinstance(loaded, dict) else {}
 
     def given_to(self, workload: Workload) -> Workload:
-        """The workload, whose datasets that were sealed here have their keys: without one it would find the sealed bytes."""
+        """The workload, in which datasets that were sealed here have their keys: else it would find sealed bytes."""
         keys = self.all()
         mounts = tuple(
             mount
