@@ -109,7 +109,8 @@ def groups_of(info: Mapping[str, Any]) -> Literal["systemd", "cgroupfs"] | None:
     """Who makes the engine's control groups, where a program beside it can count in them too."""
     if str(info.get("CgroupVersion")) != "2":
         return None
-    return {"systemd": "systemd", "cgroupfs": "cgroupfs"}.get(str(info.get("CgroupDriver")))  # type: ignore[return-value]  # one of them
+    driver = str(info.get("CgroupDriver"))
+    return "systemd" if driver == "systemd" else "cgroupfs" if driver == "cgroupfs" else None
 
 
 def _quota_probe(client: Any) -> bool:

@@ -10,6 +10,7 @@ import contextlib
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import pynvml
@@ -83,7 +84,7 @@ class CardWatch:
         self._cards = {card: self._cards.get(card) or OneCall() for card in cards}
         self._events.begin(lambda: session.events(cards))
         for card, asked in self._cards.items():
-            asked.begin(lambda card=card: read_card(card))  # type: ignore[misc]
+            asked.begin(partial(read_card, card))
         answers = {card: self._answer(asked, ends) for card, asked in self._cards.items()}
         xids: Mapping[str, tuple[int, ...]] = {}
         with contextlib.suppress(TimeoutError, pynvml.NVMLError):

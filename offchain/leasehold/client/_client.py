@@ -250,7 +250,7 @@ class PoolClient:
             yield ProposalMade(await self.propose(proposed.calls))
         finally:
             if isinstance(self.sender, WithPermit):
-                self.sender.forget()
+                self.sender.forget(plan)
 
     async def _approved(self, plan: Plan[Step]) -> Approved | None:
         """What the plan takes from the wallet may be taken: by a permit that goes along with it, where that is enough,
@@ -261,7 +261,7 @@ class PoolClient:
         if (
             plan.from_ledger
             and isinstance(self.sender, WithPermit)
-            and await self.sender.permit(plan.payment)
+            and await self.sender.permit(plan, plan.payment)
         ):
             return None
         receipt = await self.renter().approve(plan.payment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -107,3 +108,14 @@ async def test_only_the_pool_can_be_permitted_by_it(world: World) -> None:
             words = (client.account, thief.account, 5, 2**40, *signed)
             with pytest.raises(ContractError):
                 await thief.sender.send(client.token.address, _encode(PERMIT, words))
+
+
+async def test_two_plans_at_once_have_a_permit_each(world: World) -> None:
+    """A token counts permits: two that were signed at once would have one number, and the second would be void."""
+    async with world.acting(RENTER) as client:
+        await client.carry_out(Approve("0"))
+        end = (await client.pool.lease_of(world.lease)).end
+        done = await asyncio.gather(*(names(client, lease=world.lease) for _ in range(3)))
+        assert done == [["Extended"]] * 3
+        assert (await client.pool.lease_of(world.lease)).end == end + 3 * 3_600
+        assert await client.token.allowance(client.account, client.pool.address) == 0
