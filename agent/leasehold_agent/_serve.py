@@ -272,7 +272,7 @@ async def keep_parts(host: Host, hangs: Callable[[], bool]) -> None:
                 await host.devices.mps.mend()
         except (AgentError, OSError) as error:
             _log.warning("mps", problem=str(error))
-        except Exception:  # noqa: BLE001 - as above
+        except Exception:  # noqa: BLE001 - nothing that a driver says may end the agent
             _log.exception("mps")
         await host.sleep(_CARDS_SECONDS)
 
