@@ -159,6 +159,13 @@ FaultId = Annotated[
 ]
 ShareArgument = Annotated[int, argument("SHARE", "1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones."), SHARE]
 AmountOrAll = Annotated[str | None, argument("AMOUNT", "Whole tokens, or `all`."), unless("all")]
+WishedShare = Annotated[
+    int | None,
+    option("--share SHARE", "1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones, by default 1."),
+    SHARE,
+]
+Search = Annotated[str | None, option("--search -s SEARCH", "Which machines, as `leasehold machines` does.")]
+Spot = Annotated[bool, option("--spot", "At the lower price for leases that may be ended with notice.")]
 MaxPrice = Annotated[str | None, option("--max-price AMOUNT", "Most whole tokens per GPU-hour.")]
 AllowUnverified = Annotated[bool, option("--allow-unverified", "Machines that nobody has measured, too.")]
 WithoutAgent = Annotated[

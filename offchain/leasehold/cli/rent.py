@@ -14,11 +14,13 @@ from leasehold.cli._finishing import say_finish, say_ordered
 from leasehold.cli._options import (
     LEASE,
     SECONDS,
-    SHARE,
     AllowUnverified,
     Approve,
     CloseWhenDone,
     MaxPrice,
+    Search,
+    Spot,
+    WishedShare,
     WithoutAgent,
     option,
 )
@@ -48,9 +50,7 @@ async def rent(
     seconds: Annotated[
         int | None, option("--for DURATION", "How long: 90m, 2h, 1d; by default all of an --offer."), SECONDS
     ] = None,
-    search: Annotated[
-        str, option("--search -s SEARCH", "Which machines, as `leasehold machines` does.")
-    ] = "",
+    search: Search = None,
     machine: Annotated[
         list[int] | None,
         option("--machine -m MACHINE", "This machine and no other; several for a gang.", min=1),
@@ -58,14 +58,8 @@ async def rent(
     gang: Annotated[
         int | None, option("--gang N", "A lease on each of N machines, all or none.", min=1, max=64)
     ] = None,
-    share: Annotated[
-        int | None,
-        option("--share SHARE", "1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones, by default 1."),
-        SHARE,
-    ] = None,
-    spot: Annotated[
-        bool, option("--spot", "At the lower price for leases that may be ended with notice.")
-    ] = False,
+    share: WishedShare = None,
+    spot: Spot = False,
     backup: Annotated[
         int | None, option("--backup MACHINE", "Who takes over while the machine is down.", min=1)
     ] = None,
@@ -114,7 +108,7 @@ async def rent(
         seconds=seconds,
         share=share,
         max_price=max_price,
-        search=search,
+        search=search or "",
         machines=machines,
         gang=gang or max(1, len(machines)),
         spot=spot,
