@@ -12,7 +12,7 @@ from leasehold.cli._carrying_out import open_session
 from leasehold.cli._choosing import read_labels
 from leasehold.cli._command import ANSWERS, OF_GROUP, WALLET, Invocation, shared
 from leasehold.cli._completion import known_labels
-from leasehold.cli._options import DAY, option
+from leasehold.cli._options import Day, option
 from leasehold.client import CostBy, costs_of
 from leasehold.files import write_whole
 from leasehold.market import InvalidInput
@@ -27,8 +27,8 @@ async def cost(
         list[str] | None,
         option("--label WORD=VALUE", "Only leases with this label.", autocompletion=known_labels),
     ] = None,
-    since: Annotated[int | None, option("--since DAY", "The first day, as 2026-11-24 (UTC)."), DAY] = None,
-    until: Annotated[int | None, option("--until DAY", "The last day."), DAY] = None,
+    since: Annotated[Day, option("--since DAY", "The first day, as 2026-11-24 (UTC).")] = None,
+    until: Annotated[Day, option("--until DAY", "The last day.")] = None,
     as_csv: Annotated[bool, option("--csv", "Comma-separated values on stdout.")] = False,
     picture: Annotated[Path | None, option("--svg FILE", "Write a bar chart to a file, too.")] = None,
 ) -> None:

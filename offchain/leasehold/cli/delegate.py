@@ -6,7 +6,7 @@ from typing import Annotated
 
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, AS_GROUP, PROPOSES, SENDS, WALLET, Invocation, shared
-from leasehold.cli._options import ACCOUNT, SECONDS, argument, option
+from leasehold.cli._options import ACCOUNT, Seconds, argument, option
 from leasehold.client import AllowDelegate, RevokeDelegate, delegates_of
 from leasehold.market import delegate_json, format_duration, format_time, parse_duration
 from leasehold.tables import delegates_table
@@ -20,7 +20,7 @@ async def set_delegate(
     who: Who,
     cap: Annotated[str, option("--cap AMOUNT", "Most whole tokens that may leave the ledger.")],
     period: Annotated[
-        int | None, option("--period DURATION", "In each of these: 30d; by default once for all."), SECONDS
+        Seconds, option("--period DURATION", "In each of these: 30d; by default once for all.")
     ] = None,
     expires: Annotated[str, option("--expires DURATION", "How long it may act at all.")] = "30d",
 ) -> None:

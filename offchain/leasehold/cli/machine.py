@@ -7,7 +7,7 @@ from typing import Annotated
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, Invocation, shared
 from leasehold.cli._hints import said
-from leasehold.cli._options import SECONDS, SHARE, MachineId, option
+from leasehold.cli._options import Cells, MachineId, Seconds, option
 from leasehold.client import view_machine
 from leasehold.tables import machine_rows
 
@@ -17,9 +17,9 @@ async def machine(
     call: Invocation,
     machine: MachineId,
     share: Annotated[
-        int | None, option("--share SHARE", "Of which the cost is shown; by default the least."), SHARE
+        Cells, option("--share SHARE", "Of which the cost is shown; by default the least.")
     ] = None,
-    seconds: Annotated[int | None, option("--for DURATION", "For how long; by default 2h."), SECONDS] = None,
+    seconds: Annotated[Seconds, option("--for DURATION", "For how long; by default 2h.")] = None,
 ) -> None:
     """Show one machine whole: hardware, terms and their history, how it has done, what it has, what a share costs."""
     async with open_session(call, account=False) as client:

@@ -8,7 +8,7 @@ from typing import Annotated
 from leasehold.agreements import OfferFile, QuoteRequestFile, read_file, write_file
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, WALLET, Invocation, shared
-from leasehold.cli._options import SECONDS, SHARE, NewFile, Read, argument, option
+from leasehold.cli._options import Cells, NewFile, Read, Seconds, argument, option
 from leasehold.client import CancelOffers, OfferSigned, SignOffer, signed_offers
 from leasehold.market import InvalidInput, Json, offer_json, parse_duration
 from leasehold.tables import offers_table
@@ -22,8 +22,8 @@ async def sign_offer(
     ] = None,
     request: Annotated[Path | None, option("--request FILE", "What `leasehold request-quote` wrote.")] = None,
     machine: Annotated[int | None, option("--machine -m MACHINE", min=1)] = None,
-    share: Annotated[int | None, option("--share SHARE", "The largest share; by default 1."), SHARE] = None,
-    seconds: Annotated[int | None, option("--for DURATION", "The longest lease."), SECONDS] = None,
+    share: Annotated[Cells, option("--share SHARE", "The largest share; by default 1.")] = None,
+    seconds: Annotated[Seconds, option("--for DURATION", "The longest lease.")] = None,
     spot: Annotated[bool, option("--spot", "You may end the lease with notice.")] = False,
     tenant: Annotated[
         str | None, option("--tenant ADDRESS", "Who may use it; by default anybody, once.")

@@ -12,13 +12,13 @@ from leasehold.cli._carrying_out import carry_out, planned
 from leasehold.cli._command import FOR_ACCOUNT, PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._finishing import say_finish, say_ordered
 from leasehold.cli._options import (
-    LEASE,
-    SECONDS,
     AllowUnverified,
     Approve,
     CloseWhenDone,
     MaxPrice,
+    OneLease,
     Search,
+    Seconds,
     Spot,
     WishedShare,
     WithoutAgent,
@@ -48,7 +48,7 @@ async def rent(
     *,
     command: CommandLine = None,
     seconds: Annotated[
-        int | None, option("--for DURATION", "How long: 90m, 2h, 1d; by default all of an --offer."), SECONDS
+        Seconds, option("--for DURATION", "How long: 90m, 2h, 1d; by default all of an --offer.")
     ] = None,
     search: Search = None,
     machine: Annotated[
@@ -65,15 +65,13 @@ async def rent(
     ] = None,
     offer: Annotated[Path | None, option("--offer FILE", "At terms that a provider has signed.")] = None,
     again: Annotated[
-        int | None,
-        option("--again LEASE", "What an ended lease of yours had, in its slot, with its data."),
-        LEASE,
+        OneLease, option("--again LEASE", "What an ended lease of yours had, in its slot, with its data.")
     ] = None,
     max_price: MaxPrice = None,
     allow_unverified: AllowUnverified = False,
     flags: WorkloadFlags,
     reuse: Annotated[
-        int | None, option("--reuse LEASE", "An ended lease of yours, whose slot is cheaper."), LEASE
+        OneLease, option("--reuse LEASE", "An ended lease of yours, whose slot is cheaper.")
     ] = None,
     no_wait: Annotated[bool, option("--no-wait", "Do not wait until it has started.")] = False,
     follow: Annotated[

@@ -12,11 +12,11 @@ from typer.core import TyperCommand
 from leasehold.cli._carrying_out import carry_out, planned
 from leasehold.cli._command import SENDS, Invocation, shared
 from leasehold.cli._options import (
-    SECONDS,
     AllowUnverified,
     Approve,
     MaxPrice,
     Search,
+    Seconds,
     Spot,
     WishedShare,
     argument,
@@ -55,23 +55,15 @@ class RunOptions:
     budget: Annotated[
         str | None, option("--budget AMOUNT", "Most whole tokens that all tries hold and spend.")
     ] = None
-    at_most: Annotated[
-        int | None, option("--at-most DURATION", "How long it may last, by default 12h."), SECONDS
-    ] = None
+    at_most: Annotated[Seconds, option("--at-most DURATION", "How long it may last, by default 12h.")] = None
     step: Annotated[
-        int | None,
-        option("--for DURATION", "What is paid for at a time while you watch, by default 1h."),
-        SECONDS,
+        Seconds, option("--for DURATION", "What is paid for at a time while you watch, by default 1h.")
     ] = None
     start_within: Annotated[
-        int | None,
-        option("--start-within DURATION", "How long a machine has to start it, by default 5m."),
-        SECONDS,
+        Seconds, option("--start-within DURATION", "How long a machine has to start it, by default 5m.")
     ] = None
     gone_after: Annotated[
-        int | None,
-        option("--gone-after DURATION", "How long a machine may be silent or down, by default 5m."),
-        SECONDS,
+        Seconds, option("--gone-after DURATION", "How long a machine may be silent or down, by default 5m.")
     ] = None
     close_when: Annotated[
         str | None, option("--close-when done|idle 10m|never", "When the bill stops, by default `done`.")
