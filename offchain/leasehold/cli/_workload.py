@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +12,8 @@ from leasehold.cli._command import Invocation
 from leasehold.cli._from_template import from_template
 from leasehold.cli._given import parse_variable, read_secret, read_variables
 from leasehold.cli._options import argument, option
-from leasehold.client import PinnedWorkload
+from leasehold.cli._output import Output
+from leasehold.client import RentPlan
 from leasehold.copying import CodeFolder
 from leasehold.market import InvalidInput
 from leasehold.workload import Workload, load_workload
@@ -169,10 +170,19 @@ def build_workload(
     return call.home.dataset_keys.given_to(load_workload(data, recipients=[recipient] if recipient else ()))
 
 
-def say_image(call: Invocation, pinned: PinnedWorkload | None) -> None:
-    """What a tag stands for, for people."""
-    if pinned is not None and (rows := pinned.rows()):
-        call.out.pairs("What its registry has now", rows)
+def show_quotes(out: Output, plan: RentPlan, title: Callable[[int, str], str]) -> None:
+    """What each machine of a plan costs, and what a tag stands for. title: of a machine, by its number and model."""
+    for opening, listing in zip(plan.openings, plan.listings, strict=True):
+        unit = "CPU unit" if listing.sells_gpus is False else "GPU"
+        shown = title(listing.id, listing.model or "unknown model")
+        out.pairs(shown, opening.quote.rows(plan.client.money, unit))
+    show_image(out, plan.image_rows())
+
+
+def show_image(out: Output, rows: Sequence[tuple[str, str]]) -> None:
+    """What a tag stands for."""
+    if rows:
+        out.pairs("What its registry has now", rows)
 
 
 def _words(flag: str, text: str) -> list[str]:

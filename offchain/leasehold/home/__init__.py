@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from leasehold.home._registry_logins import RegistryLogins
     from leasehold.home._runs import GivenUp, RunRecord, Runs, Try
     from leasehold.home._sealed_workloads import SealedWorkloads
+    from leasehold.home._settings import DEFAULT_HOME, Settings, read_settings
     from leasehold.home._statements import Statements
     from leasehold.home._unlocked import MOST_SECONDS, UnlockedWallet, UnlockedWallets
     from leasehold.home._votes import Vote, Votes, revealable
 
 __all__ = [
+    "DEFAULT_HOME",
     "MOST_SECONDS",
     "AgeKeys",
     "ClosingOrders",
@@ -51,6 +53,7 @@ __all__ = [
     "RunRecord",
     "Runs",
     "SealedWorkloads",
+    "Settings",
     "Statements",
     "Tag",
     "Try",
@@ -60,6 +63,7 @@ __all__ = [
     "Votes",
     "as_toml",
     "read_config",
+    "read_settings",
     "revealable",
     "write_config",
 ]
@@ -81,6 +85,7 @@ _PARTS = {
     "_registry_logins": ("RegistryLogins",),
     "_runs": ("GivenUp", "RunRecord", "Runs", "Try"),
     "_sealed_workloads": ("SealedWorkloads",),
+    "_settings": ("DEFAULT_HOME", "Settings", "read_settings"),
     "_statements": ("Statements",),
     "_unlocked": ("MOST_SECONDS", "UnlockedWallet", "UnlockedWallets"),
     "_votes": ("Vote", "Votes", "revealable"),

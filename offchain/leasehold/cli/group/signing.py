@@ -10,7 +10,6 @@ from leasehold import format_lease
 from leasehold.agreements import LIFETIME, Proposal, gather_signatures, load_proposal, write_file
 from leasehold.cli._carrying_out import carry_out, open_session, warn_of_refusal, write_proposal
 from leasehold.cli._command import ANSWERS, SENDS, WALLET, Invocation, shared
-from leasehold.cli._finishing import say_ordered
 from leasehold.cli._options import argument, option
 from leasehold.client import (
     ExecuteProposal,
@@ -130,7 +129,7 @@ async def order(
     async with open_session(replace(call, group=known)) as client:
         proofs |= gather_signatures(proposal, signatures or ())
         plan = await client.plan(HandOrder(proposal, proofs))
-        await carry_out(call, plan, None, waiting=None, on_step=lambda step: say_ordered(call, step))
+        await carry_out(call, plan, None, waiting=None)
 
 
 def _made(done: Step, path: Path) -> dict[str, Json]:

@@ -94,6 +94,4 @@ async def exit_seat(call: Invocation, seat: SeatId) -> None:
     """Move the stake of a seat that has left into its validator's ledger. Anyone may send it."""
     async with planned(call, ExitSeat(seat)) as plan:
         amount, where = plan.client.money.show(plan.seat.stake), f"the ledger of {plan.seat.validator}"
-        await carry_out(
-            call, plan, f"Move {amount} into {where}?", lambda done: f"{amount} went into {where}."
-        )
+        await carry_out(call, plan, f"Move {amount} into {where}?", f"{amount} went into {where}.")
