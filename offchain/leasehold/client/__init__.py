@@ -418,6 +418,7 @@ if TYPE_CHECKING:
         LeaveSeatPlan,
         SeatChanged,
         SeatEmptied,
+        SeatsView,
         StakeSeat,
         StakeSeatPlan,
         TopUpPlan,
@@ -426,6 +427,7 @@ if TYPE_CHECKING:
         full_of,
         seat_at,
         seat_json,
+        seats_of,
         validator_status,
     )
     from leasehold.client._set_workload import (
@@ -818,6 +820,7 @@ __all__ = [
     "RulesProposed",
     "SeatChanged",
     "SeatEmptied",
+    "SeatsView",
     "Sent",
     "SessionKept",
     "SetGated",
@@ -969,6 +972,7 @@ __all__ = [
     "search_for_image",
     "seat_at",
     "seat_json",
+    "seats_of",
     "signed_offers",
     "spread",
     "ssh_config",
@@ -1120,7 +1124,7 @@ _PARTS = {
     "_seats": (
         "LEAVE_DELAY", "MATURITY", "ExitSeat", "ExitSeatPlan", "LeaveSeat", "LeaveSeatPlan", "SeatChanged",
         "SeatEmptied", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus", "full_of",
-        "seat_at", "seat_json", "validator_status",
+        "seat_at", "seat_json", "validator_status", "SeatsView", "seats_of",
     ),
     "_set_workload": ("Delivered", "SetWorkload", "SetWorkloadPlan", "WorkloadChanged"),
     "_settling": (

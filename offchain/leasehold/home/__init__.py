@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from leasehold.home._dataset_keys import DatasetKeys
     from leasehold.home._fetched_results import FetchedResults
     from leasehold.home._fleet_book import FleetBook
+    from leasehold.home._glimpse import Glimpse
     from leasehold.home._groups import Groups
     from leasehold.home._home import Home
     from leasehold.home._lease_names import LeaseNames
@@ -42,6 +43,7 @@ __all__ = [
     "FetchedResults",
     "FleetBook",
     "GivenUp",
+    "Glimpse",
     "Groups",
     "Home",
     "Kind",
@@ -76,6 +78,7 @@ _PARTS = {
     "_dataset_keys": ("DatasetKeys",),
     "_fetched_results": ("FetchedResults",),
     "_fleet_book": ("FleetBook",),
+    "_glimpse": ("Glimpse",),
     "_groups": ("Groups",),
     "_home": ("Home",),
     "_lease_names": ("LeaseNames",),

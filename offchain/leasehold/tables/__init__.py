@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         delegates_table,
         names_table,
         offers_table,
+        outputs_table,
         volumes_table,
     )
     from leasehold.tables._costs import BAR_WIDTH, bars, costs_chart, costs_table, spent_table, svg
@@ -90,6 +91,7 @@ __all__ = [
     "machines_table",
     "names_table",
     "offers_table",
+    "outputs_table",
     "own_leases_table",
     "own_machines_table",
     "past_leases_table",
@@ -109,7 +111,7 @@ __all__ = [
 ]
 
 _PARTS = {
-    "_agreements": ("delegates_table", "names_table", "offers_table", "volumes_table"),
+    "_agreements": ("delegates_table", "names_table", "offers_table", "outputs_table", "volumes_table"),
     "_costs": ("BAR_WIDTH", "bars", "costs_chart", "costs_table", "spent_table", "svg"),
     "_faults": ("fault_next", "fault_rows", "faults_table", "losses_table"),
     "_leases": ("lease_name", "lease_rows", "leases_table", "past_leases_table"),
