@@ -63,7 +63,7 @@ Undo = Annotated[bool, option("--undo", "Take it back.")]
 
 
 @shared(SENDS)
-async def join(call: Invocation, hosts: Hosts, approve: Approve = False) -> int:
+async def join(call: Invocation, *, hosts: Hosts, approve: Approve = False) -> int:
     """Stake and register every host of the file that is not in the pool yet.
 
     Each describes itself over ssh; what all of them take is shown, and asked for once. Cut off, the same command goes
@@ -103,6 +103,7 @@ async def update(call: Invocation, hosts: Hosts) -> int:
 @shared(ANSWERS | WALLET)
 async def describe(
     call: Invocation,
+    *,
     hosts: Hosts,
     output: Annotated[Path, option("--output -o FOLDER", "Where each host's machine.json goes.")] = Path(),
 ) -> int:
@@ -136,14 +137,14 @@ async def status(call: Invocation, hosts: Hosts) -> int:
 
 
 @shared(ON_HOSTS)
-async def drain(call: Invocation, hosts: Hosts, undo: Undo = False) -> int:
+async def drain(call: Invocation, *, hosts: Hosts, undo: Undo = False) -> int:
     """Have the hosts take no new leases; those that run go on to their end. --undo puts them back on sale."""
     question = "Put {} back on sale?" if undo else "Let {} take no new leases?"
     return await _errand(call, hosts, Errand.UNDRAIN if undo else Errand.DRAIN, question)
 
 
 @shared(ON_HOSTS)
-async def report(call: Invocation, hosts: Hosts, undo: Undo = False) -> int:
+async def report(call: Invocation, *, hosts: Hosts, undo: Undo = False) -> int:
     """Have the hosts say that they are down from now on: half of what it costs to be found out. --undo ends it.
 
     An outage that is reported costs 2 % of each machine's stake up to 7 minutes, 4 % up to 48 hours, 30 % up to 120
