@@ -25,7 +25,7 @@ from leasehold.cli._options import (
     option,
 )
 from leasehold.cli._output import plain
-from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload, code_folder, show_quotes
+from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload, show_quotes
 from leasehold.cli.access import SETTLING, print_log
 from leasehold.client import (
     CLOSING_PATIENCE,
@@ -38,7 +38,7 @@ from leasehold.client import (
     Step,
     finish_of,
 )
-from leasehold.copying import CodeContents, CodeHandedIn
+from leasehold.copying import CodeContents, CodeFolder, CodeHandedIn
 from leasehold.market import InvalidInput, Money, Opened, format_duration, format_size, format_time
 
 
@@ -118,7 +118,7 @@ async def rent(
         without_agent=without_agent,
         wait=not no_wait,
         close_when_done=close_when_done,
-        code=code_folder(flags),
+        code=CodeFolder.read(flags.code) if flags.code is not None else None,
     )
     async with planned(call, request) as plan:
         _show(call, plan)

@@ -28,6 +28,9 @@ from leasehold.client import (
 from leasehold.errors import SettingsError
 from leasehold.market import Json, parse_duration
 
+Signatures = Annotated[
+    list[Path] | None, argument("[SIGNATURE]...", "Signature files, or copies of FILE with more of them.")
+]
 ProposalArgument = Annotated[Path, argument("FILE", "The proposal.")]
 Output = Annotated[Path | None, option("--output -o FILE", "Where to write; by default beside FILE.")]
 
@@ -80,9 +83,7 @@ async def approve(
 async def execute(
     call: Invocation,
     file: ProposalArgument,
-    signatures: Annotated[
-        list[Path] | None, argument("[SIGNATURE]...", "Signature files, or copies of FILE with more of them.")
-    ] = None,
+    signatures: Signatures = None,
     output: Output = None,
 ) -> None:
     """Carry out a proposal that enough signers have approved. Anybody may, and pays the gas.
@@ -112,9 +113,7 @@ async def execute(
 async def order(
     call: Invocation,
     file: ProposalArgument,
-    signatures: Annotated[
-        list[Path] | None, argument("[SIGNATURE]...", "Signature files, or copies of FILE with more of them.")
-    ] = None,
+    signatures: Signatures = None,
 ) -> None:
     """Keep a signed proposal of `close --when-done` as an order, and give it to the lease's agent. Nothing is sent.
 

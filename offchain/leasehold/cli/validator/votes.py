@@ -56,9 +56,5 @@ async def reveal(call: Invocation, round_: RoundId) -> None:
 async def false_hardware(call: Invocation, round_: RoundId) -> None:
     """File a fault for a machine on which a committee found other hardware than was declared. Anyone may, once."""
     async with planned(call, FileFalseHardware(round_)) as plan:
-        await carry_out(
-            call,
-            plan,
-            f"File false hardware of machine {plan.round.machine}?",
-            lambda filed: f"Filed: see `leasehold fault {filed.fault}`.",
-        )
+        question = f"File false hardware of machine {plan.round.machine}?"
+        await carry_out(call, plan, question, lambda filed: f"Filed: see `leasehold fault {filed.fault}`.")
