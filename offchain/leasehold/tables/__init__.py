@@ -8,7 +8,7 @@
 The command line prints them, a page may draw the same; programs have `to_json` and the records themselves. Nothing
 here decides, asks or waits, and no cell names a command: where a face has a word of its own for what is to be done, it
 is handed in. Files stand in an order, from `_table` up:
-_table, _machines, _leases, _uses, _costs, _statements, _faults, _agreements, _pools, _providing, _measuring.
+_table, _machines, _leases, _uses, _costs, _statements, _faults, _agreements, _pools, _measuring, _providing.
 """
 
 from typing import TYPE_CHECKING
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     )
     from leasehold.tables._providing import (
         changing_table,
+        duty_sentence,
         host_line,
         hosts_table,
         joining_rows,
@@ -73,6 +74,7 @@ __all__ = [
     "delegates_table",
     "duties_table",
     "duty_line",
+    "duty_sentence",
     "fault_next",
     "fault_rows",
     "faults_table",
@@ -122,8 +124,8 @@ _PARTS = {
         "trust_rows",
     ),
     "_providing": (
-        "changing_table", "host_line", "hosts_table", "joining_rows", "joining_table", "own_leases_table",
-        "own_machines_table",
+        "changing_table", "duty_sentence", "host_line", "hosts_table", "joining_rows", "joining_table",
+        "own_leases_table", "own_machines_table",
     ),
     "_statements": ("statements_table", "what_follows"),
     "_table": ("Pairs", "Table"),

@@ -37,9 +37,9 @@ def machines_table(listings: Iterable[Listing]) -> Table:
     return Table(MACHINE_COLUMNS, [_row(listing) for listing in listings])
 
 
-def image_table(found: Iterable[ImageListing]) -> Table:
+def image_table(machines: Iterable[ImageListing]) -> Table:
     """The same, and how soon each would run an image."""
-    rows = [(*_row(row.listing), _cold_start(row.whole_seconds)) for row in found]
+    rows = [(*_row(row.listing), _cold_start(row.whole_seconds)) for row in machines]
     return Table((*MACHINE_COLUMNS, ">cold start"), rows)
 
 

@@ -38,15 +38,18 @@ FAILED = 8
 ON_HOSTS = ANSWERS | {"yes", "dry_run"}
 
 
+FleetFile = Annotated[
+    Fleet,
+    argument("FLEET.TOML", "The hosts: docs/guides/fleet.md says how it is written."),
+    Read(lambda text: Fleet.load(Path(text))),
+]
+
+
 @dataclass(frozen=True)
 class Hosts:
     """Which hosts are meant."""
 
-    fleet: Annotated[
-        Fleet,
-        argument("FLEET.TOML", "The hosts: docs/guides/fleet.md says how it is written."),
-        Read(lambda text: Fleet.load(Path(text))),
-    ]
+    fleet: FleetFile
     only: Annotated[
         tuple[str, ...],
         option("--only NAME", "Only hosts of that name or label. May be given several times."),
