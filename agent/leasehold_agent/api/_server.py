@@ -13,10 +13,11 @@ import uvicorn
 from leasehold.market.wire import MAX_FRAME
 from leasehold_agent._runtime import ServeContext
 from leasehold_agent.access import Admission, StreetDoor, Visitor
-from leasehold_agent.api._app import Api, create_app, create_authorizer
+from leasehold_agent.api._app import create_app
 from leasehold_agent.api._limits import UploadLimits
 from leasehold_agent.api._nonces import NonceStore
 from leasehold_agent.api._protocols import protocols
+from leasehold_agent.api._shared import Api, create_authorizer
 
 HEADER_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 5.0
