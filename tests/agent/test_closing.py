@@ -396,7 +396,7 @@ async def test_many_at_once_spend_no_more_than_one_by_one(rig: Rig, monkeypatch:
         await gate.close(order, 10**18)
     most += 5  # for which it is kept free
     monkeypatch.setattr(gate._pool, "publish_result", sends)
-    others = [asyncio.ensure_future(gate.publish(lease, b"cid")) for _ in range(6)]
+    others = [asyncio.ensure_future(gate.publish(rig.host.snapshot.leases[lease], b"cid")) for _ in range(6)]
     done, _ = await asyncio.wait(others, return_when=asyncio.FIRST_EXCEPTION)
     assert [type(one.exception()) for one in done] == [GasKept]
     for task in (first, *others):

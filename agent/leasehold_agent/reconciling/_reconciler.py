@@ -436,10 +436,10 @@ class Reconciler:
                 await self._ending.clear(lease)
             case Delete():
                 await self._ending.delete(lease)
-            case Decline():
-                await self._starting.decline(action)
             case _ if desired is None:
                 return
+            case Decline():
+                await self._starting.decline(desired, action)
             case BringUp():
                 await bring_up(host, desired)
             case SendStart():
