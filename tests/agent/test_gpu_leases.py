@@ -24,7 +24,7 @@ from leasehold.chain import LeaseState, Terms
 from leasehold_agent.cards import MemoryGroups, MpsHost
 from leasehold_agent.documents import canonical
 from leasehold_agent.engine import ContainerFacts
-from leasehold_agent.host import hash_of, mig_devices, take_inventory, takes_many
+from leasehold_agent.host import hash_of, mig_devices, mig_enabled, take_inventory, takes_many
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -65,11 +65,17 @@ class Fleet:
         self.rig = rig
         self._revisions: dict[int, int] = {}
 
-    async def join(self, *cards: Named, host_units: int = 4) -> int:
+    async def join(self, *cards: Named, host_units: int = 4, isolation: tuple[str, ...] = ()) -> int:
         chain, operator = self.rig.chain, self.rig.identity.operator
         consent = await chain.consent(PROVIDER, operator)
         number, _ = await chain.pool(PROVIDER).register(
-            TERMS, len(cards), 1, self._kept(cards, host_units), bytes(32), operator.address, consent
+            TERMS,
+            len(cards),
+            1,
+            self._kept(cards, host_units, isolation),
+            bytes(32),
+            operator.address,
+            consent,
         )
         await self.rig.until(lambda: number in self.rig.host.snapshot.hardware)
         self._revisions[number] = 1
@@ -81,9 +87,10 @@ class Fleet:
         self._revisions[machine] += 1
         await self.rig.until(lambda: self.rig.host.snapshot.hardware.get(machine) == digest)
 
-    def _kept(self, cards: tuple[Named, ...], host_units: int) -> bytes:
+    def _kept(self, cards: tuple[Named, ...], host_units: int, isolation: tuple[str, ...] = ()) -> bytes:
         gpus = [{"uuid_hash": hash_of(card.uuid)} for card in cards]
-        return self.rig.host.facts.hardware.keep(canonical({"gpus": gpus, "host_units": host_units}))
+        document = {"gpus": gpus, "host_units": host_units, "isolation": list(isolation)}
+        return self.rig.host.facts.hardware.keep(canonical(document))
 
     async def open(self, machine: int, cells: int = 8, **fields: object) -> int:
         self.rig.machine = machine
@@ -199,6 +206,32 @@ async def test_slices_are_made_and_destroyed_by_leases(
     await fleet.rig.until(lambda: mig_devices(card.uuid) == {})
     whole = await fleet.open(machine, 8)
     assert [await fleet.has(whole)] == list(mig_devices(card.uuid).values())
+
+
+async def test_several_whole_cards_that_are_had_in_slices_otherwise(
+    nvml: StandIn, fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process could use one slice only: so there are none while one lease has both cards, and again after it."""
+    install(tmp_path / "bin", nvml)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    cards = [nvml.add(), nvml.add()]
+    for card in cards:
+        card.partition([])
+    look(fleet)
+    machine = await fleet.join(*cards, isolation=("mig",))
+    part = await fleet.open(machine, 1)
+    assert (await fleet.has(part)).startswith("MIG-")
+    await fleet.close(part)
+
+    both = await fleet.open(machine, 16)
+    assert await fleet.has(both) == ",".join(card.uuid for card in cards)
+    assert [mig_enabled(card.uuid) for card in cards] == [False, False]
+    look(fleet)
+    await fleet.close(both)
+    parts = [await fleet.open(machine, 4), await fleet.open(machine, 8)]
+    given = [await fleet.has(lease) for lease in parts]
+    assert all(device.startswith("MIG-") for device in given)
+    assert [mig_enabled(card.uuid) for card in cards] == [True, True]
 
 
 async def test_a_part_of_a_card_that_cannot_be_kept_apart(nvml: StandIn, fleet: Fleet) -> None:

@@ -64,7 +64,7 @@ from leasehold_agent.host._netns import busy_ports, connect
 from leasehold_agent.host._processes import end_process_of
 from leasehold_agent.host._readings import CardLook, CardReading, CardWatch, Silence
 from leasehold_agent.host._sealed_disk import SealedDisk
-from leasehold_agent.host._slices import mig_devices, processes_on, takes_many
+from leasehold_agent.host._slices import mig_devices, mig_enabled, processes_on, takes_many
 from leasehold_agent.host._subnets import BLOCK_BITS, LEASE_NETWORKS, AddressBlocks
 from leasehold_agent.host._trees import remove_tree, tree_size
 
@@ -114,6 +114,7 @@ __all__ = [
     "hash_of",
     "load_identity",
     "mig_devices",
+    "mig_enabled",
     "parse_hours",
     "parse_rule",
     "parse_windows",

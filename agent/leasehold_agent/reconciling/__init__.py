@@ -10,6 +10,7 @@ Each file stands on none but those before it:
     _leases            what is known here of each lease
     _containers        the engine's side of leases
     _supplies          where workloads, images and datasets come from, and results go
+    _fair_places       a few places for what lasts
     _carrying          volumes on their way
     _host              all of these, as the loop has them
     _intake            a sealed workload, fetched and opened
