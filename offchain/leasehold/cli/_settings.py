@@ -7,7 +7,6 @@ What stands before the command wins over the environment (`LEASEHOLD_…`), whic
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from leasehold.cli._completion import DEFAULT_HOME
 from leasehold.cli._options import Globals
 from leasehold.errors import SettingsError
+from leasehold.home import read_config
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def load_settings(given: Globals) -> Settings:
     }
     told = _environment() | {name: value for name, value in options.items() if value is not None}
     folder = _place(told.get("home", DEFAULT_HOME))
-    settings = _read({"home": folder} | _file(folder / "config.toml") | told)
+    settings = _read({"home": folder} | read_config(folder) | told)
     if settings.home.exists() and not settings.home.is_dir():
         raise SettingsError(f"{settings.home} is no folder: name another with --home, or LEASEHOLD_HOME.")
     return settings
@@ -100,13 +100,6 @@ def _environment() -> dict[str, object]:
     said = {name.upper(): value for name, value in os.environ.items() if value}
     names = [(setting.name, f"LEASEHOLD_{setting.name.upper()}") for setting in fields(Settings)]
     return {name: said[variable] for name, variable in names if variable in said}
-
-
-def _file(path: Path) -> dict[str, object]:
-    try:
-        return tomllib.loads(path.read_text()) if path.is_file() else {}
-    except (tomllib.TOMLDecodeError, OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"config.toml cannot be read ({error}): correct it.") from error
 
 
 def _read(values: Mapping[str, object]) -> Settings:

@@ -18,107 +18,86 @@ from leasehold.market import InvalidInput
 from leasehold.workload import Workload, load_workload
 
 CommandLine = Annotated[list[str] | None, argument("[COMMAND]...", "After `--`.")]
-Template = Annotated[
-    str | None, option("--template NAME", "What `leasehold templates` lists, or a file like those.")
-]
-WorkloadFile = Annotated[Path | None, option("--file -f FILE", "The workload, as TOML or JSON.")]
-Image = Annotated[
-    str | None,
-    option("--image IMAGE", "Such as pytorch/pytorch:2.5; or name@sha256:DIGEST, ipfs:CID, sha256:ID."),
-]
-Env = Annotated[
-    list[str] | None, option("--env -e NAME[=VALUE]", "Set a variable; without a value as it is set here.")
-]
-EnvFile = Annotated[
-    list[Path] | None, option("--env-file FILE", "Variables, NAME=VALUE or NAME on each line.")
-]
-Memory = Annotated[str | None, option("--memory SIZE", "Such as 16GiB.")]
-Cpu = Annotated[float | None, option("--cpu CORES", "Cores, parts allowed.")]
-Disk = Annotated[str | None, option("--disk SIZE", "Such as 100GB.")]
-Ports = Annotated[list[str] | None, option("--port -p PORT[:HOST][/udp]", "Publish a port.")]
-Datasets = Annotated[list[str] | None, option("--dataset -d CID:PATH", "Mount a dataset, read-only.")]
-VolumeTexts = Annotated[
-    list[str] | None,
-    option("--volume -v NAME:PATH[:SIZE]", "What stays from one lease to the next, encrypted."),
-]
-VolumeSources = Annotated[
-    list[str] | None,
-    option("--volume-from NAME=CID", "What a volume holds that is made anew: an export of it."),
-]
-Outputs = Annotated[list[str] | None, option("--output -o PATH", "A result: encrypted to you, on IPFS.")]
-Public = Annotated[bool, option("--public", "Results that all may read.")]
-SshKey = Annotated[
-    list[Path] | None, option("--ssh-key FILE", "Public keys for `leasehold ssh`; by default yours.")
-]
-Batch = Annotated[bool, option("--batch", "A job: the lease closes when the command has ended.")]
-Egress = Annotated[str | None, option("--egress none|internet", "What it may reach.")]
-Gvisor = Annotated[bool, option("--gvisor", "Run under gVisor.")]
-Name = Annotated[
-    str | None, option("--name NAME", "What you call it, in `leasehold leases` and to the agent.")
-]
-Entrypoint = Annotated[
-    str | None, option("--entrypoint PROGRAM", "In place of the image's, arguments too; empty: none.")
-]
-Workdir = Annotated[str | None, option("--workdir PATH", "Where the command starts.")]
-User = Annotated[str | None, option("--user USER[:GROUP]", "Who runs it, by name or number.")]
-Hostname = Annotated[str | None, option("--hostname NAME", "What the container calls itself.")]
-UlimitTexts = Annotated[
-    list[str] | None, option("--ulimit NAME=MOST", "nofile, memlock or stack of each process.")
-]
-Shm = Annotated[str | None, option("--shm SIZE", "/dev/shm; by default half of the memory.")]
-Secrets = Annotated[
-    list[str] | None,
-    option("--secret NAME[=@FILE]", "What the file, or the variable NAME here, holds, at /run/secrets/NAME."),
-]
-RestartWhen = Annotated[
-    str | None, option("--restart never|on-failure|always", "When it is started again after its end.")
-]
-Ready = Annotated[
-    str | None, option("--ready COMMAND|http:PORT/PATH", "What must hold before billing begins.")
-]
-Grace = Annotated[str | None, option("--grace DURATION", "From SIGTERM to SIGKILL, such as 2m.")]
-
-CodePlace = Annotated[
-    str | None, option("--code DIR[:PATH]", "A folder that goes in, to /work; not what .gitignore names.")
-]
-
 _KEYS = ("id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub")
+_AS_TYPED = (
+    "image", "cpu", "memory", "disk", "egress", "name", "workdir", "user", "hostname", "shm", "restart", "grace",
+)  # fmt: skip
+"""Fields of a workload that are what was typed."""
 
 
 @dataclass(frozen=True)
 class WorkloadFlags:
     """All that a workload is made of on the command line, but for what it runs."""
 
-    file: WorkloadFile = None
-    template: Template = None
-    image: Image = None
-    env: Env = None
-    env_file: EnvFile = None
-    cpu: Cpu = None
-    memory: Memory = None
-    disk: Disk = None
-    ports: Ports = None
-    datasets: Datasets = None
-    volumes: VolumeTexts = None
-    volume_sources: VolumeSources = None
-    outputs: Outputs = None
-    public: Public = False
-    ssh_keys: SshKey = None
-    batch: Batch = False
-    egress: Egress = None
-    gvisor: Gvisor = False
-    name: Name = None
-    entrypoint: Entrypoint = None
-    workdir: Workdir = None
-    user: User = None
-    hostname: Hostname = None
-    ulimits: UlimitTexts = None
-    shm: Shm = None
-    secrets: Secrets = None
-    restart: RestartWhen = None
-    ready: Ready = None
-    grace: Grace = None
-    code: CodePlace = None
+    file: Annotated[Path | None, option("--file -f FILE", "The workload, as TOML or JSON.")] = None
+    template: Annotated[
+        str | None, option("--template NAME", "What `leasehold templates` lists, or a file like those.")
+    ] = None
+    image: Annotated[
+        str | None,
+        option("--image IMAGE", "Such as pytorch/pytorch:2.5; or name@sha256:DIGEST, ipfs:CID, sha256:ID."),
+    ] = None
+    env: Annotated[
+        list[str] | None,
+        option("--env -e NAME[=VALUE]", "Set a variable; without a value as it is set here."),
+    ] = None
+    env_file: Annotated[
+        list[Path] | None, option("--env-file FILE", "Variables, NAME=VALUE or NAME on each line.")
+    ] = None
+    cpu: Annotated[float | None, option("--cpu CORES", "Cores, parts allowed.")] = None
+    memory: Annotated[str | None, option("--memory SIZE", "Such as 16GiB.")] = None
+    disk: Annotated[str | None, option("--disk SIZE", "Such as 100GB.")] = None
+    ports: Annotated[list[str] | None, option("--port -p PORT[:HOST][/udp]", "Publish a port.")] = None
+    datasets: Annotated[list[str] | None, option("--dataset -d CID:PATH", "Mount a dataset, read-only.")] = (
+        None
+    )
+    volumes: Annotated[
+        list[str] | None,
+        option("--volume -v NAME:PATH[:SIZE]", "What stays from one lease to the next, encrypted."),
+    ] = None
+    volume_sources: Annotated[
+        list[str] | None,
+        option("--volume-from NAME=CID", "What a volume holds that is made anew: an export of it."),
+    ] = None
+    outputs: Annotated[
+        list[str] | None, option("--output -o PATH", "A result: encrypted to you, on IPFS.")
+    ] = None
+    public: Annotated[bool, option("--public", "Results that all may read.")] = False
+    ssh_keys: Annotated[
+        list[Path] | None, option("--ssh-key FILE", "Public keys for `leasehold ssh`; by default yours.")
+    ] = None
+    batch: Annotated[bool, option("--batch", "A job: the lease closes when the command has ended.")] = False
+    egress: Annotated[str | None, option("--egress none|internet", "What it may reach.")] = None
+    gvisor: Annotated[bool, option("--gvisor", "Run under gVisor.")] = False
+    name: Annotated[
+        str | None, option("--name NAME", "What you call it, in `leasehold leases` and to the agent.")
+    ] = None
+    entrypoint: Annotated[
+        str | None, option("--entrypoint PROGRAM", "In place of the image's, arguments too; empty: none.")
+    ] = None
+    workdir: Annotated[str | None, option("--workdir PATH", "Where the command starts.")] = None
+    user: Annotated[str | None, option("--user USER[:GROUP]", "Who runs it, by name or number.")] = None
+    hostname: Annotated[str | None, option("--hostname NAME", "What the container calls itself.")] = None
+    ulimits: Annotated[
+        list[str] | None, option("--ulimit NAME=MOST", "nofile, memlock or stack of each process.")
+    ] = None
+    shm: Annotated[str | None, option("--shm SIZE", "/dev/shm; by default half of the memory.")] = None
+    secrets: Annotated[
+        list[str] | None,
+        option(
+            "--secret NAME[=@FILE]", "What the file, or the variable NAME here, holds, at /run/secrets/NAME."
+        ),
+    ] = None
+    restart: Annotated[
+        str | None, option("--restart never|on-failure|always", "When it is started again after its end.")
+    ] = None
+    ready: Annotated[
+        str | None, option("--ready COMMAND|http:PORT/PATH", "What must hold before billing begins.")
+    ] = None
+    grace: Annotated[str | None, option("--grace DURATION", "From SIGTERM to SIGKILL, such as 2m.")] = None
+    code: Annotated[
+        str | None, option("--code DIR[:PATH]", "A folder that goes in, to /work; not what .gitignore names.")
+    ] = None
 
     @property
     def names_a_workload(self) -> bool:
@@ -164,24 +143,13 @@ def build_workload(
     elif flags.image is None:
         raise InvalidInput("What should run? Name an image with --image, a --template, or a --file.")
     given: dict[str, object | None] = {
-        "image": flags.image,
+        **{field: getattr(flags, field) for field in _AS_TYPED},
         "command": list(command or ()) or None,
-        "cpu": flags.cpu,
-        "memory": flags.memory,
-        "disk": flags.disk,
-        "egress": flags.egress,
         "runtime": "gvisor" if flags.gvisor else None,
         "kind": "batch" if flags.batch else None,
-        "name": flags.name,
         "entrypoint": None if flags.entrypoint is None else _words("--entrypoint", flags.entrypoint),
-        "workdir": flags.workdir,
-        "user": flags.user,
-        "hostname": flags.hostname,
         "ulimits": dict(map(_ulimit, flags.ulimits or ())) or None,
-        "shm": flags.shm,
-        "restart": flags.restart,
         "readiness": None if flags.ready is None else _readiness(flags.ready),
-        "grace": flags.grace,
         "ports": [_port(text) for text in flags.ports or ()] or None,
         "datasets": [_dataset(text) for text in flags.datasets or ()] or None,
         "volumes": _volumes(flags.volumes or (), flags.volume_sources or ()) or None,

@@ -11,12 +11,12 @@ from typing import Annotated
 from leasehold import Deployment
 from leasehold.cli._asking import NobodyThere, ask_text
 from leasehold.cli._command import ANSWERS, PASSWORD_FILE, Invocation, shared
-from leasehold.cli._config_file import as_toml, write_config
 from leasehold.cli._options import option
-from leasehold.cli._project import FILE
 from leasehold.errors import SettingsError, WalletError
 from leasehold.files import write_private, write_whole
+from leasehold.home import as_toml, write_config
 from leasehold.market import InvalidInput, Json
+from leasehold.runs import PROJECT_FILE
 
 _WALLET = "me"
 
@@ -70,7 +70,7 @@ def _write(
     kept = home / "pools" / f"{deployment.chain_id}-{deployment.controller.lower()}.json"
     write_private(kept, file.read_bytes())
     changes["deployment"] = str(kept)
-    config, begun = write_config(home, changes), Path(FILE)
+    config, begun = write_config(home, changes), Path(PROJECT_FILE)
     if called != "-" and not begun.exists():
         write_whole(begun, _PROJECT + as_toml({"name": called}))
     return config, begun if begun.exists() else None

@@ -17,7 +17,7 @@ from typing import Annotated, Final
 from leasehold import format_lease
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
-from leasehold.cli._options import LEASE, LeaseId, argument, option
+from leasehold.cli._options import LeaseId, OneLease, argument, option
 from leasehold.client import PoolClient, mint_key, ssh_door
 from leasehold.copying import SshFiles, exclude, include, let_in, ssh_config, ssh_hosts
 from leasehold.errors import AgentError
@@ -38,9 +38,7 @@ async def write_config(
     show: Annotated[bool, option("--print", "Print it instead of writing it.")] = False,
     undo: Annotated[bool, option("--undo", "Take it away again.")] = False,
     key: Annotated[
-        int | None,
-        option("--key LEASE", "Have this computer's key let into one; OpenSSH asks for it."),
-        LEASE,
+        OneLease, option("--key LEASE", "Have this computer's key let into one; OpenSSH asks for it.")
     ] = None,
 ) -> None:
     """Tell OpenSSH of your leases, so that `ssh lease-12`, or by its name, works in every tool that uses it.

@@ -9,14 +9,14 @@ from typing import Annotated
 from leasehold import UNLIMITED
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, PASSWORD_FILE, PROPOSES, SENDS, WALLET, Invocation, shared
-from leasehold.cli._options import ACCOUNT, SECONDS, AmountOrAll, argument, option, unless
+from leasehold.cli._options import Account, AmountOrAll, Seconds, argument, option, unless
 from leasehold.client import Approve, Deposit, PaidFromLedger, Withdraw
 from leasehold.errors import WalletError
 from leasehold.home import MOST_SECONDS
 from leasehold.market import InvalidInput, Json, Money, format_amount, format_duration, funds_of
 
 _HALF_AN_HOUR = 1800  # seconds
-To = Annotated[str | None, option("--to ADDRESS", "Another account than the wallet's own."), ACCOUNT]
+To = Annotated[Account, option("--to ADDRESS", "Another account than the wallet's own.")]
 
 
 @shared(ANSWERS | PASSWORD_FILE)
@@ -63,7 +63,7 @@ async def list_wallets(call: Invocation) -> None:
 async def unlock(
     call: Invocation,
     seconds: Annotated[
-        int | None, argument("[DURATION]", "For how long, at most 12h; half an hour if left out."), SECONDS
+        Seconds, argument("[DURATION]", "For how long, at most 12h; half an hour if left out.")
     ] = None,
 ) -> None:
     """Hold the wallet open, so that commands do not ask for its password, for half an hour or as long as you say.

@@ -159,7 +159,13 @@ if TYPE_CHECKING:
         HostLeft,
         machine_file,
     )
-    from leasehold.client._fleet_updating import FleetUpdate, FleetUpdated, FleetUpdatePlan, HostUpdated
+    from leasehold.client._fleet_updating import (
+        ChangingHost,
+        FleetUpdate,
+        FleetUpdated,
+        FleetUpdatePlan,
+        HostUpdated,
+    )
     from leasehold.client._glance import (
         search_at_a_glance,
     )
@@ -396,9 +402,11 @@ if TYPE_CHECKING:
         RequestVerification,
         RequestVerificationPlan,
         RoundDuty,
+        RoundSeen,
         VerificationAsked,
         duty_of,
         round_at,
+        rounds_of,
     )
     from leasehold.client._seats import (
         LEAVE_DELAY,
@@ -575,6 +583,7 @@ __all__ = [
     "ChangeOperator",
     "ChangeOperatorPlan",
     "ChangesNothing",
+    "ChangingHost",
     "Choice",
     "Claim",
     "ClaimPlan",
@@ -802,6 +811,7 @@ __all__ = [
     "RotateGroup",
     "RotatePlan",
     "RoundDuty",
+    "RoundSeen",
     "RuleOnFault",
     "RulesProposed",
     "SeatChanged",
@@ -947,6 +957,7 @@ __all__ = [
     "read_proposal",
     "refusal_of",
     "round_at",
+    "rounds_of",
     "rules_with",
     "search_at_a_glance",
     "search_for_image",
@@ -1026,7 +1037,7 @@ _PARTS = {
     "_fleet": ("Fleet", "FleetHost"),
     "_fleet_errands": ("Errand", "HostStatus", "host_status"),
     "_fleet_joining": ("FleetJoin", "FleetJoined", "FleetJoinPlan", "HostJoined", "HostLeft", "machine_file"),
-    "_fleet_updating": ("FleetUpdate", "FleetUpdated", "FleetUpdatePlan", "HostUpdated"),
+    "_fleet_updating": ("ChangingHost", "FleetUpdate", "FleetUpdated", "FleetUpdatePlan", "HostUpdated"),
     "_glance": ("search_at_a_glance",),
     "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
     "_groups": ("GroupStanding", "group_json", "group_rows", "make_group", "standing_of", "successor"),
@@ -1094,8 +1105,8 @@ _PARTS = {
     ),
     "_rounds": (
         "DrawCommittee", "Drawn", "DrawPlan", "Finalized", "FinalizePlan", "FinalizeRound",
-        "RequestVerification", "RequestVerificationPlan", "RoundDuty", "VerificationAsked", "duty_of",
-        "round_at",
+        "RequestVerification", "RequestVerificationPlan", "RoundDuty", "RoundSeen", "VerificationAsked",
+        "duty_of", "round_at", "rounds_of",
     ),
     "_seats": (
         "LEAVE_DELAY", "MATURITY", "ExitSeat", "ExitSeatPlan", "LeaveSeat", "LeaveSeatPlan", "SeatChanged",

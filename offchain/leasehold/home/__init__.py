@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from leasehold.home._age_keys import AgeKeys
     from leasehold.home._closing_orders import ClosingOrders
     from leasehold.home._code_memory import CodeMemory
+    from leasehold.home._config import as_toml, read_config, write_config
     from leasehold.home._dataset_keys import DatasetKeys
     from leasehold.home._fetched_results import FetchedResults
     from leasehold.home._fleet_book import FleetBook
@@ -57,13 +58,17 @@ __all__ = [
     "UnlockedWallets",
     "Vote",
     "Votes",
+    "as_toml",
+    "read_config",
     "revealable",
+    "write_config",
 ]
 
 _PARTS = {
     "_age_keys": ("AgeKeys",),
     "_closing_orders": ("ClosingOrders",),
     "_code_memory": ("CodeMemory",),
+    "_config": ("as_toml", "read_config", "write_config"),
     "_dataset_keys": ("DatasetKeys",),
     "_fetched_results": ("FetchedResults",),
     "_fleet_book": ("FleetBook",),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         ResultsInTheWay,
         RunIsAnother,
     )
+    from leasehold.runs._project import PROJECT_FILE, Project, job_of, load_project
     from leasehold.runs._run import (
         AttachRun,
         Run,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "PROJECT_FILE",
     "AttachRun",
     "BudgetTooSmall",
     "CloseWhen",
@@ -44,6 +46,7 @@ __all__ = [
     "NoSuchRun",
     "NotForARun",
     "NothingRan",
+    "Project",
     "ResultsInTheWay",
     "Run",
     "RunActed",
@@ -55,6 +58,8 @@ __all__ = [
     "RunPlan",
     "RunRules",
     "Word",
+    "job_of",
+    "load_project",
     "run_named",
     "settle_runs",
 ]
@@ -63,6 +68,7 @@ _PARTS = {
     "_acting": ("RunActed", "RunFetched"),
     "_deciding": ("CloseWhen", "Do", "RunRules", "Word"),
     "_errors": ("BudgetTooSmall", "NoSuchRun", "NotForARun", "NothingRan", "ResultsInTheWay", "RunIsAnother"),
+    "_project": ("PROJECT_FILE", "Project", "job_of", "load_project"),
     "_run": (
         "AttachRun", "Run", "RunControl", "RunFinished", "RunLog", "RunPlan", "run_named", "settle_runs",
     ),

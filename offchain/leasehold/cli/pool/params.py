@@ -17,18 +17,17 @@ from leasehold.market import (
     InvalidInput,
     Json,
     Money,
-    changes_rows,
     format_duration,
     format_time,
     params_json,
     params_rows,
     proposed_json,
 )
+from leasehold.tables import changes_table
 
 if TYPE_CHECKING:
     from leasehold.chain import PoolView
 
-COLUMNS = ("parameter", "in force", "proposed")
 Values = Annotated[
     list[str] | None,
     argument(
@@ -88,7 +87,7 @@ def say_proposal(call: Invocation, view: PoolView, money: Money) -> None:
         return
     when = format_time(view.in_force_at)
     call.out.say(f"Proposed as version {view.proposed_version}, in force {when}:")
-    call.out.table(COLUMNS, changes_rows(view.params, view.proposed, money), empty="It changes nothing.")
+    call.out.table(*changes_table(view.params, view.proposed, money), empty="It changes nothing.")
 
 
 @shared(SENDS | PROPOSES)
@@ -99,7 +98,7 @@ async def propose(call: Invocation, values: Values = None, file: ParamsFile = No
     `provider terms`.
     """
     async with planned(call, ProposeRules(given_values(file, values or ()))) as plan:
-        call.out.table(COLUMNS, changes_rows(plan.view.params, plan.rules, plan.client.money), empty="")
+        call.out.table(*changes_table(plan.view.params, plan.rules, plan.client.money), empty="")
         call.out.say(f"In force {format_duration(TIMELOCK)} from now, about {format_time(plan.when)}.")
 
         def said(made: RulesProposed) -> str:

@@ -10,7 +10,7 @@ from leasehold.cli._carrying_out import carry_out, planned
 from leasehold.cli._command import ANSWERS, SENDS, WALLET, Invocation, shared
 from leasehold.cli._options import Approve, Read, argument, option
 from leasehold.files import replace_file
-from leasehold.market import Json, format_amount, format_time
+from leasehold.market import Json
 from leasehold.provider import (
     Errand,
     Fleet,
@@ -19,13 +19,13 @@ from leasehold.provider import (
     HostAnswer,
     HostJoined,
     HostLeft,
-    HostStatus,
     HostUpdated,
     OpenSsh,
     ask_hosts,
     host_status,
     machine_file,
 )
+from leasehold.tables import changing_table, host_line, joining_rows, joining_table
 
 if TYPE_CHECKING:
     from leasehold.client import FleetJoinPlan, Step
@@ -76,11 +76,7 @@ async def update(call: Invocation, fleet: FleetFile, only: Only = ()) -> int:
     """Publish the documents of hosts that have changed, and give their machines the terms that the file names."""
     chosen = Fleet.load(fleet).only(only)
     async with planned(call, FleetUpdate(chosen, OpenSsh.of(chosen))) as plan:
-        call.out.table(
-            ("host", ">machine", "changes"),
-            [(host.name, str(host.machine.id), ", ".join(host.changes)) for host in plan.changing],
-            empty="Nothing has changed.",
-        )
+        call.out.table(*changing_table(plan.changing), empty="Nothing has changed.")
         if not plan.changing:
             for caution in plan.cautions:
                 call.out.warn(caution)
@@ -126,7 +122,7 @@ async def status(call: Invocation, fleet: FleetFile, only: Only = ()) -> int:
 
     What the chain knows of them shows `leasehold provider status`.
     """
-    return await _on_hosts(call, Fleet.load(fleet).only(only), Errand.STATUS.command, _shown_status)
+    return await _on_hosts(call, Fleet.load(fleet).only(only), Errand.STATUS.command, _status)
 
 
 @shared(ON_HOSTS)
@@ -160,23 +156,7 @@ async def report(call: Invocation, fleet: FleetFile, only: Only = (), undo: Undo
 
 
 def _show_joining(call: Invocation, plan: FleetJoinPlan) -> None:
-    money = plan.client.money
-    rows = [
-        (
-            host.name,
-            host.model,
-            str(host.plan.quote.gpus),
-            format_amount(host.plan.terms.price, money.decimals),
-            money.show(host.plan.quote.stake),
-            f"{host.plan.smallest_share}/8",
-        )
-        for host in plan.joining
-    ]
-    call.out.table(
-        ("host", "model", ">GPUs or units", ">price", ">stake", ">smallest share"),
-        rows,
-        empty="No host joins.",
-    )
+    call.out.table(*joining_table(plan), empty="No host joins.")
     for left in plan.left:
         if not left.problem:
             call.out.say(f"{left.host}: {left.why}")
@@ -184,19 +164,8 @@ def _show_joining(call: Invocation, plan: FleetJoinPlan) -> None:
         for caution in plan.cautions:
             call.out.warn(caution)
         return
-    pulled = money.show(plan.payment.pulled if plan.payment else 0)
-    stake = money.show(plan.payment.amount if plan.payment else 0)
-    lost = money.show(sum(host.plan.quote.lost_at_most for host in plan.joining))
-    daily = money.show(sum(host.plan.quote.daily for host in plan.joining))
-    call.out.pairs(
-        f"All together, {len(plan.joining)} of {len(plan.joining) + len(plan.left) + len(plan.unfunded)} hosts",
-        (
-            ("stake", f"{stake}, of which {pulled} from the wallet"),
-            ("earns, wholly leased", f"{daily} a day after the pool's fee"),
-            ("can be lost", f"at most {lost} in seven days, for proven faults only"),
-            ("gas for the operators", f"{format_amount(plan.gas, 18, places=6)} of the chain's own coin"),
-        ),
-    )
+    many = len(plan.joining) + len(plan.left) + len(plan.unfunded)
+    call.out.pairs(f"All together, {len(plan.joining)} of {many} hosts", joining_rows(plan))
 
 
 def _tell(call: Invocation, step: Step) -> None:
@@ -226,21 +195,9 @@ def _last_word(answer: HostAnswer) -> str | HostLeft:
     return (lines[-1] if lines else "done") if answer.well else HostLeft(answer.host.name, answer.why)
 
 
-def _shown_status(answer: HostAnswer) -> str | HostLeft:
+def _status(answer: HostAnswer) -> str | HostLeft:
     seen = host_status(answer)
-    if isinstance(seen, HostLeft):
-        return seen
-    return _in_words(seen)
-
-
-def _in_words(seen: HostStatus) -> str:
-    machines = ", ".join(
-        f"machine {each.machine}{' is down' if each.down_since else ''}" for each in seen.machines
-    )
-    gas = f"gas for {seen.gas.leases} leases" if seen.gas is not None else "gas unknown"
-    chain = "" if seen.current else ", the chain does not answer"
-    running = f"{len(seen.running)} of {len(seen.leases)} leases run"
-    return f"{machines or 'no machine'}; {running}; {gas}{chain}; seen {format_time(seen.at)}"
+    return seen if isinstance(seen, HostLeft) else host_line(seen)
 
 
 async def _on_hosts(

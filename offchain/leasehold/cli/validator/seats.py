@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._completion import known_seats
 from leasehold.cli._options import Approve, argument, option
-from leasehold.client import (
-    MATURITY,
-    ExitSeat,
-    LeaveSeat,
-    StakeSeat,
-    TopUpSeat,
-    full_of,
-    seat_json,
-)
-from leasehold.market import Money, format_amount, format_time, quorum_json, quorum_said
-
-if TYPE_CHECKING:
-    from leasehold.chain import SeatRecord
+from leasehold.client import MATURITY, ExitSeat, LeaveSeat, StakeSeat, TopUpSeat, seat_json
+from leasehold.market import format_time, quorum_json, quorum_said
+from leasehold.tables import seats_table
 
 SeatId = Annotated[
     int, argument("SEAT", "As `leasehold validator status` shows it.", min=1, autocompletion=known_seats)
 ]
-SEAT_COLUMNS = (">seat", "validator", ">stake", "state")
 
 
 @shared(SENDS | PROPOSES)
@@ -81,8 +70,7 @@ async def list_seats(call: Invocation) -> None:
         told = [seat_json(seat, now, money) for seat in seats]
         call.out.listing(
             {"seats": told, "matured": matured, "quorum": quorum_json(matured)},
-            SEAT_COLUMNS,
-            [seat_row(seat, now, money) for seat in seats],
+            *seats_table(seats, now, money),
             empty="Nobody has a seat yet: stake one with `leasehold validator stake`.",
         )
         if not call.out.as_json:
@@ -109,18 +97,3 @@ async def exit_seat(call: Invocation, seat: SeatId) -> None:
         await carry_out(
             call, plan, f"Move {amount} into {where}?", lambda done: f"{amount} went into {where}."
         )
-
-
-def _state(seat: SeatRecord, now: int) -> str:
-    if seat.leaves_at:
-        return f"leaving, {format_time(seat.leaves_at)}" if now < seat.leaves_at else "has left: exit"
-    matures = seat.joined_at + MATURITY
-    return "matured" if matures <= now else f"matures {format_time(matures)}"
-
-
-def seat_row(seat: SeatRecord, now: int, money: Money) -> tuple[str, ...]:
-    """A seat for people."""
-    staked, full = (
-        format_amount(units, money.decimals, places=6) for units in (seat.stake, full_of(seat.level))
-    )
-    return str(seat.seat), seat.validator, f"{staked}/{full}", _state(seat, now)

@@ -8,10 +8,10 @@ from typing import Annotated
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, WALLET, Invocation, shared
 from leasehold.cli._options import Read, argument
-from leasehold.cli._signed import STATEMENT_COLUMNS, statement_row, statements_said
 from leasehold.client import look_at
 from leasehold.market import InvalidInput, StatementInvalid, read_statements
 from leasehold.market.wire import SignedStatement
+from leasehold.tables import statements_table, what_follows
 
 
 def _load(path: str) -> tuple[SignedStatement, ...]:
@@ -39,11 +39,6 @@ async def statements(
     """
     async with open_session(call, account=False) as client:
         view = await look_at(client, [signed for file in files for signed in file])
-    call.out.listing(
-        view.to_json(),
-        STATEMENT_COLUMNS,
-        [statement_row(one) for one in view.seen],
-        empty="No statement is in it.",
-    )
-    for line in statements_said(view):
+    call.out.listing(view.to_json(), *statements_table(view.seen), empty="No statement is in it.")
+    for line in what_follows(view):
         call.out.warn(line)
