@@ -14,6 +14,7 @@ import pytest
 
 from leasehold.chain import (
     AccountsContract,
+    Block,
     Call,
     ClosingOrder,
     LeaseClosed,
@@ -197,9 +198,9 @@ async def test_an_agent_that_dies_on_the_way_sends_it_the_next_time(
 ) -> None:
     reached, real = asyncio.Event(), PoolGate.close
 
-    async def dies(gate: PoolGate, order: ClosingOrder, most: int) -> bool:
+    async def dies(gate: PoolGate, order: ClosingOrder, most: int, seen: Block | None) -> bool:
         if where == "as it is sent":
-            await real(gate, order, most)
+            await real(gate, order, most, seen)
         reached.set()
         return await asyncio.Event().wait()
 
@@ -506,7 +507,7 @@ async def test_who_has_been_refused_too_often_gives_no_other(
     """
     refused: list[ClosingOrder] = []
 
-    async def reverts(gate: PoolGate, order: ClosingOrder, most: int) -> bool:
+    async def reverts(gate: PoolGate, order: ClosingOrder, most: int, seen: Block | None) -> bool:
         refused.append(order)
         raise TransactionFailed("0x" + "00" * 32)
 
