@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -12,9 +11,17 @@ from leasehold.cli._command import Invocation
 from leasehold.cli._from_template import from_template
 from leasehold.cli._given import parse_variable, read_secret, read_variables
 from leasehold.cli._options import argument, option
-from leasehold.client import PinnedWorkload
-from leasehold.copying import CodeFolder
-from leasehold.market import InvalidInput
+from leasehold.cli._output import Output
+from leasehold.client import RentPlan
+from leasehold.market import (
+    InvalidInput,
+    read_command,
+    read_dataset,
+    read_port,
+    read_readiness,
+    read_ulimit,
+    read_volumes,
+)
 from leasehold.workload import Workload, load_workload
 
 CommandLine = Annotated[list[str] | None, argument("[COMMAND]...", "After `--`.")]
@@ -105,16 +112,6 @@ class WorkloadFlags:
         return any(named is not None for named in (self.file, self.template, self.image))
 
 
-def code_folder(flags: WorkloadFlags) -> CodeFolder | None:
-    """The folder that goes in, of `DIR` or `DIR:/PATH`."""
-    if flags.code is None:
-        return None
-    folder, colon, at = flags.code.rpartition(":")
-    if not colon or not at.startswith("/"):
-        return CodeFolder(Path(flags.code))
-    return CodeFolder(Path(folder), at)
-
-
 def build_workload(
     call: Invocation,
     flags: WorkloadFlags,
@@ -147,12 +144,12 @@ def build_workload(
         "command": list(command or ()) or None,
         "runtime": "gvisor" if flags.gvisor else None,
         "kind": "batch" if flags.batch else None,
-        "entrypoint": None if flags.entrypoint is None else _words("--entrypoint", flags.entrypoint),
-        "ulimits": dict(map(_ulimit, flags.ulimits or ())) or None,
-        "readiness": None if flags.ready is None else _readiness(flags.ready),
-        "ports": [_port(text) for text in flags.ports or ()] or None,
-        "datasets": [_dataset(text) for text in flags.datasets or ()] or None,
-        "volumes": _volumes(flags.volumes or (), flags.volume_sources or ()) or None,
+        "entrypoint": None if flags.entrypoint is None else read_command(flags.entrypoint, "entrypoint"),
+        "ulimits": dict(map(read_ulimit, flags.ulimits or ())) or None,
+        "readiness": None if flags.ready is None else read_readiness(flags.ready),
+        "ports": [read_port(text) for text in flags.ports or ()] or None,
+        "datasets": [read_dataset(text) for text in flags.datasets or ()] or None,
+        "volumes": read_volumes(flags.volumes or (), flags.volume_sources or ()) or None,
         "outputs": [{"path": path, "public": flags.public} for path in flags.outputs or ()] or None,
         "ssh_keys": _ssh_keys(flags.ssh_keys or (), Path.home() / ".ssh")
         if flags.ssh_keys or "ssh_keys" not in data
@@ -169,67 +166,19 @@ def build_workload(
     return call.home.dataset_keys.given_to(load_workload(data, recipients=[recipient] if recipient else ()))
 
 
-def say_image(call: Invocation, pinned: PinnedWorkload | None) -> None:
-    """What a tag stands for, for people."""
-    if pinned is not None and (rows := pinned.rows()):
-        call.out.pairs("What its registry has now", rows)
+def show_quotes(out: Output, plan: RentPlan, title: Callable[[int, str], str]) -> None:
+    """What each machine of a plan costs, and what a tag stands for. title: of a machine, by its number and model."""
+    for opening, listing in zip(plan.openings, plan.listings, strict=True):
+        unit = "CPU unit" if listing.sells_gpus is False else "GPU"
+        shown = title(listing.id, listing.model or "unknown model")
+        out.pairs(shown, opening.quote.rows(plan.client.money, unit))
+    show_image(out, plan.image_rows())
 
 
-def _words(flag: str, text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        raise InvalidInput(f"{flag}: '{text}' has a quote without its other end.") from error
-
-
-def _ulimit(text: str) -> tuple[str, object]:
-    name, equals, most = text.partition("=")
-    if not equals:
-        raise InvalidInput(f"'{text}' sets no limit: write --ulimit nofile=65536 or memlock=unlimited.")
-    return name, int(most) if most.isdecimal() else most
-
-
-def _readiness(text: str) -> dict[str, object]:
-    port, slash, path = text.removeprefix("http:").partition("/")
-    if text.startswith("http:") and port.isdecimal():
-        return {"http": {"port": int(port), **({"path": f"/{path}"} if slash else {})}}
-    return {"command": _words("--ready", text)}
-
-
-def _port(text: str) -> dict[str, object]:
-    numbers, _, protocol = text.partition("/")
-    container, _, host = numbers.partition(":")
-    if not container.isdecimal() or (host and not host.isdecimal()):
-        raise InvalidInput(f"'{text}' is no port: write --port 8080, 8080:18080 or 53/udp.")
-    port: dict[str, object] = {"container": int(container), "protocol": protocol or "tcp"}
-    return {**port, "host": int(host)} if host else port
-
-
-def _dataset(text: str) -> dict[str, object]:
-    cid, colon, path = text.partition(":")
-    if not colon:
-        raise InvalidInput(f"'{text}' has no place: write --dataset CID:/data/name.")
-    return {"cid": cid, "path": path}
-
-
-def _volumes(mounts: Sequence[str], sources: Sequence[str]) -> list[dict[str, object]]:
-    volumes = {str(volume["name"]): volume for volume in map(_volume, mounts)}
-    for text in sources:
-        name, _, cid = text.partition("=")
-        if name not in volumes or not cid:
-            raise InvalidInput(
-                f"'{text}' fills no volume: write --volume-from NAME=CID beside --volume NAME:/data."
-            )
-        volumes[name] = {**volumes[name], "source": cid}
-    return list(volumes.values()) if sources else [_volume(text) for text in mounts]
-
-
-def _volume(text: str) -> dict[str, object]:
-    name, colon, rest = text.partition(":")
-    path, sized, size = rest.partition(":")
-    if not colon or not path:
-        raise InvalidInput(f"'{text}' has no place: write --volume NAME:/data or NAME:/data:100GiB.")
-    return {"name": name, "path": path, **({"size": size} if sized else {})}
+def show_image(out: Output, rows: Sequence[tuple[str, str]]) -> None:
+    """What a tag stands for."""
+    if rows:
+        out.pairs("What its registry has now", rows)
 
 
 def _ssh_keys(given: Sequence[Path], folder: Path) -> list[str] | None:

@@ -36,12 +36,8 @@ async def set_delegate(
             f"{plan.delegate} may spend {cap_shown} {span} of the ledger of {account}, until "
             f"{format_time(plan.expiry)}."
         )
-        await carry_out(
-            call,
-            plan,
-            "Let it?",
-            lambda done: f"{plan.delegate} is a delegate: it acts with --for-account {account}.",
-        )
+        said = f"{plan.delegate} is a delegate: it acts with --for-account {account}."
+        await carry_out(call, plan, "Let it?", said)
 
 
 @shared(ANSWERS | WALLET | AS_GROUP, "list")
@@ -61,4 +57,4 @@ async def revoke(call: Invocation, who: Who) -> None:
     async with planned(call, RevokeDelegate(who)) as plan:
         account, gone = plan.client.account, plan.delegate
         said = f"{gone} is no delegate of {account} any more."
-        await carry_out(call, plan, f"End the leave of {gone}?", lambda revoked: said)
+        await carry_out(call, plan, f"End the leave of {gone}?", said)

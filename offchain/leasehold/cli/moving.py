@@ -7,7 +7,6 @@ from typing import Annotated
 from leasehold import format_lease
 from leasehold.cli._carrying_out import carry_out, open_session
 from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
-from leasehold.cli._finishing import say_ordered
 from leasehold.cli._options import (
     AllowUnverified,
     Approve,
@@ -76,7 +75,6 @@ async def move(
                 f"Lease {shown} is closed, and lease {format_lease(moved.lease)} is open on machine {machine}."
             ),
             approve=approve,
-            on_step=lambda step: say_ordered(call, step),
         )
 
 

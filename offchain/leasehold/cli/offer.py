@@ -53,14 +53,8 @@ async def sign_offer(
             write_file(path, signed.offer)
             return {"offer": str(path)}
 
-        await carry_out(
-            call,
-            plan,
-            "Sign these terms?",
-            lambda signed: f"The offer is in {path}. Its renter runs: leasehold rent --offer {path} ...",
-            also=written,
-            waiting=None,
-        )
+        said = f"The offer is in {path}. Its renter runs: leasehold rent --offer {path} ..."
+        await carry_out(call, plan, "Sign these terms?", said, also=written, waiting=None)
 
 
 @shared(ANSWERS | WALLET, "list")
@@ -91,4 +85,4 @@ async def cancel(
     """Take offers of yours back, all in one transaction. A lease that was opened with one stays."""
     async with planned(call, CancelOffers(nonces)) as plan:
         many = f"{len(plan.nonces)} offers"
-        await carry_out(call, plan, f"Take {many} back?", lambda done: f"{many} can be used no more.")
+        await carry_out(call, plan, f"Take {many} back?", f"{many} can be used no more.")

@@ -10,7 +10,7 @@ from leasehold import format_lease
 from leasehold.agreements import OfferFile, read_file
 from leasehold.cli._carrying_out import carry_out, planned
 from leasehold.cli._command import FOR_ACCOUNT, PROPOSES, SENDS, Invocation, shared
-from leasehold.cli._finishing import say_finish, say_ordered
+from leasehold.cli._finishing import say_finish
 from leasehold.cli._options import (
     AllowUnverified,
     Approve,
@@ -25,7 +25,7 @@ from leasehold.cli._options import (
     option,
 )
 from leasehold.cli._output import plain
-from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload, code_folder
+from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload, show_quotes
 from leasehold.cli.access import SETTLING, print_log
 from leasehold.client import (
     CLOSING_PATIENCE,
@@ -38,7 +38,7 @@ from leasehold.client import (
     Step,
     finish_of,
 )
-from leasehold.copying import CodeContents, CodeHandedIn
+from leasehold.copying import CodeContents, CodeFolder, CodeHandedIn
 from leasehold.market import InvalidInput, Money, Opened, format_duration, format_size, format_time
 
 
@@ -118,7 +118,7 @@ async def rent(
         without_agent=without_agent,
         wait=not no_wait,
         close_when_done=close_when_done,
-        code=code_folder(flags),
+        code=CodeFolder.read(flags.code) if flags.code is not None else None,
     )
     async with planned(call, request) as plan:
         _show(call, plan)
@@ -148,12 +148,7 @@ async def _follow(call: Invocation, client: PoolClient, lease: int) -> int:
 def _show(call: Invocation, plan: RentPlan) -> None:
     """The quotes, for people."""
     out, money = call.out, plan.client.money
-    for opening, listing in zip(plan.openings, plan.listings, strict=True):
-        unit = "CPU unit" if listing.sells_gpus is False else "GPU"
-        title = f"Machine {listing.id}: {listing.model or 'unknown model'}"
-        out.pairs(title, opening.quote.rows(money, unit))
-    if rows := plan.image_rows():
-        out.pairs("What its registry has now", rows)
+    show_quotes(out, plan, lambda number, model: f"Machine {number}: {model}")
     if plan.code is not None:
         _show_code(call, plan.code)
     if plan.backup is not None:
@@ -175,7 +170,6 @@ def _show_code(call: Invocation, code: CodeContents) -> None:
 
 def _say(call: Invocation, plan: RentPlan, step: Step) -> None:
     """What has happened, as it happens."""
-    say_ordered(call, step)
     if isinstance(step, HandedOver):
         if step.unpinned:
             call.out.warn(

@@ -134,7 +134,7 @@ async def approve(
         what = f"{_allowance(plan.amount, plan.client.money)} from the wallet"
         if call.dry_run:
             call.out.say(f"Would let the pool {plan.client.pool.address} take {what}.")
-        await carry_out(call, plan, f"Let the pool take {what}?", lambda done: f"The pool may take {what}.")
+        await carry_out(call, plan, f"Let the pool take {what}?", f"The pool may take {what}.")
 
 
 @shared(SENDS)
@@ -150,7 +150,7 @@ async def deposit(
         if call.dry_run:
             call.out.say(f"Would move {shown} into {where}.")
         question = f"Move {shown} from the wallet into {where}?"
-        await carry_out(call, plan, question, lambda done: f"{shown} are in {where}.", approve=approve_too)
+        await carry_out(call, plan, question, f"{shown} are in {where}.", approve=approve_too)
 
 
 @shared(SENDS | PROPOSES)

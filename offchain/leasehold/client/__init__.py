@@ -66,7 +66,6 @@ if TYPE_CHECKING:
         provider_status,
     )
     from leasehold.client._connect import (
-        DEFAULT_HOME,
         DEFAULT_IPFS,
         DEFAULT_RPC,
         Connecting,
@@ -119,7 +118,7 @@ if TYPE_CHECKING:
         ReportOutagePlan,
         tended,
     )
-    from leasehold.client._elsewhere import bring_to, fetch_from, is_address
+    from leasehold.client._elsewhere import bring_to, fetch_from, is_address, local_folder
     from leasehold.client._errors import (
         AmountsMissing,
         CannotAct,
@@ -166,6 +165,7 @@ if TYPE_CHECKING:
         FleetUpdatePlan,
         HostUpdated,
     )
+    from leasehold.client._forwarding import ForwardedPort, forwarded_port
     from leasehold.client._glance import (
         search_at_a_glance,
     )
@@ -181,6 +181,7 @@ if TYPE_CHECKING:
         group_json,
         group_rows,
         make_group,
+        read_salt,
         standing_of,
         successor,
     )
@@ -417,6 +418,7 @@ if TYPE_CHECKING:
         LeaveSeatPlan,
         SeatChanged,
         SeatEmptied,
+        SeatsView,
         StakeSeat,
         StakeSeatPlan,
         TopUpPlan,
@@ -425,6 +427,7 @@ if TYPE_CHECKING:
         full_of,
         seat_at,
         seat_json,
+        seats_of,
         validator_status,
     )
     from leasehold.client._set_workload import (
@@ -534,12 +537,12 @@ if TYPE_CHECKING:
         RevealVotes,
         VoteCommitted,
         VoteRevealed,
+        measured_digest,
     )
 
 __all__ = [
     "CLOSING_PATIENCE",
     "COLD_START",
-    "DEFAULT_HOME",
     "DEFAULT_IPFS",
     "DEFAULT_RPC",
     "FOREVER",
@@ -658,6 +661,7 @@ __all__ = [
     "FleetUpdate",
     "FleetUpdatePlan",
     "FleetUpdated",
+    "ForwardedPort",
     "Gap",
     "GiveNotice",
     "GiveNoticePlan",
@@ -816,6 +820,7 @@ __all__ = [
     "RulesProposed",
     "SeatChanged",
     "SeatEmptied",
+    "SeatsView",
     "Sent",
     "SessionKept",
     "SetGated",
@@ -915,6 +920,7 @@ __all__ = [
     "fetch_lease_results",
     "find_reach",
     "finish_of",
+    "forwarded_port",
     "from_ledger",
     "full_of",
     "group_json",
@@ -932,11 +938,13 @@ __all__ = [
     "leases_of",
     "let_in",
     "live_lease",
+    "local_folder",
     "logs_of",
     "look_at",
     "look_over",
     "machine_file",
     "make_group",
+    "measured_digest",
     "mint_key",
     "name_things",
     "named_things",
@@ -955,6 +963,7 @@ __all__ = [
     "quote_request",
     "read_calls",
     "read_proposal",
+    "read_salt",
     "refusal_of",
     "round_at",
     "rounds_of",
@@ -963,6 +972,7 @@ __all__ = [
     "search_for_image",
     "seat_at",
     "seat_json",
+    "seats_of",
     "signed_offers",
     "spread",
     "ssh_config",
@@ -1010,7 +1020,7 @@ _PARTS = {
         "Claim", "Claimed", "ClaimPlan", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
         "ProviderStatus", "own_leases", "own_machines", "provider_status",
     ),
-    "_connect": ("DEFAULT_HOME", "DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
+    "_connect": ("DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
     "_copying": ("Copied", "copy_in", "copy_out", "lease_shell"),
     "_cost": ("CostBy", "CostRow", "Costs", "Spent", "added_up", "billed_seconds", "costs_of", "spread"),
     "_delegates": (
@@ -1026,7 +1036,7 @@ _PARTS = {
         "ChallengeAnswered", "OutageReported", "Recovered", "RecoverMachine", "RecoverPlan", "ReportOutage",
         "ReportOutagePlan", "tended",
     ),
-    "_elsewhere": ("bring_to", "fetch_from", "is_address"),
+    "_elsewhere": ("bring_to", "fetch_from", "is_address", "local_folder"),
     "_errors": (
         "AmountsMissing", "CannotAct", "ChangesNothing", "DescribesAnother", "FleetUnreadable",
         "LedgerNotCovered", "LoginStaysHere", "NoDelegate", "NoPrice", "NoSuchContract", "NoSuchHost",
@@ -1038,9 +1048,12 @@ _PARTS = {
     "_fleet_errands": ("Errand", "HostStatus", "host_status"),
     "_fleet_joining": ("FleetJoin", "FleetJoined", "FleetJoinPlan", "HostJoined", "HostLeft", "machine_file"),
     "_fleet_updating": ("ChangingHost", "FleetUpdate", "FleetUpdated", "FleetUpdatePlan", "HostUpdated"),
+    "_forwarding": ("ForwardedPort", "forwarded_port"),
     "_glance": ("search_at_a_glance",),
     "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
-    "_groups": ("GroupStanding", "group_json", "group_rows", "make_group", "standing_of", "successor"),
+    "_groups": (
+        "GroupStanding", "group_json", "group_rows", "make_group", "read_salt", "standing_of", "successor",
+    ),
     "_image_search": ("COLD_START", "ImageListing", "search_for_image"),
     "_images": ("PinnedWorkload",),
     "_index": ("alone",),
@@ -1110,8 +1123,8 @@ _PARTS = {
     ),
     "_seats": (
         "LEAVE_DELAY", "MATURITY", "ExitSeat", "ExitSeatPlan", "LeaveSeat", "LeaveSeatPlan", "SeatChanged",
-        "SeatEmptied", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus", "full_of",
-        "seat_at", "seat_json", "validator_status",
+        "SeatEmptied", "SeatsView", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus",
+        "full_of", "seat_at", "seat_json", "seats_of", "validator_status",
     ),
     "_set_workload": ("Delivered", "SetWorkload", "SetWorkloadPlan", "WorkloadChanged"),
     "_settling": (
@@ -1148,7 +1161,7 @@ _PARTS = {
     ),
     "_votes": (
         "CommitPlan", "CommitVotes", "FalseHardwarePlan", "FaultOpened", "FileFalseHardware", "RevealPlan",
-        "RevealVotes", "VoteCommitted", "VoteRevealed",
+        "RevealVotes", "VoteCommitted", "VoteRevealed", "measured_digest",
     ),
 }  # fmt: skip
 if not TYPE_CHECKING:

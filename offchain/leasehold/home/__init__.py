@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from leasehold.home._dataset_keys import DatasetKeys
     from leasehold.home._fetched_results import FetchedResults
     from leasehold.home._fleet_book import FleetBook
+    from leasehold.home._glimpse import Glimpse
     from leasehold.home._groups import Groups
     from leasehold.home._home import Home
     from leasehold.home._lease_names import LeaseNames
@@ -27,11 +28,13 @@ if TYPE_CHECKING:
     from leasehold.home._registry_logins import RegistryLogins
     from leasehold.home._runs import GivenUp, RunRecord, Runs, Try
     from leasehold.home._sealed_workloads import SealedWorkloads
+    from leasehold.home._settings import DEFAULT_HOME, Settings, read_settings
     from leasehold.home._statements import Statements
     from leasehold.home._unlocked import MOST_SECONDS, UnlockedWallet, UnlockedWallets
     from leasehold.home._votes import Vote, Votes, revealable
 
 __all__ = [
+    "DEFAULT_HOME",
     "MOST_SECONDS",
     "AgeKeys",
     "ClosingOrders",
@@ -40,6 +43,7 @@ __all__ = [
     "FetchedResults",
     "FleetBook",
     "GivenUp",
+    "Glimpse",
     "Groups",
     "Home",
     "Kind",
@@ -51,6 +55,7 @@ __all__ = [
     "RunRecord",
     "Runs",
     "SealedWorkloads",
+    "Settings",
     "Statements",
     "Tag",
     "Try",
@@ -60,6 +65,7 @@ __all__ = [
     "Votes",
     "as_toml",
     "read_config",
+    "read_settings",
     "revealable",
     "write_config",
 ]
@@ -72,6 +78,7 @@ _PARTS = {
     "_dataset_keys": ("DatasetKeys",),
     "_fetched_results": ("FetchedResults",),
     "_fleet_book": ("FleetBook",),
+    "_glimpse": ("Glimpse",),
     "_groups": ("Groups",),
     "_home": ("Home",),
     "_lease_names": ("LeaseNames",),
@@ -81,6 +88,7 @@ _PARTS = {
     "_registry_logins": ("RegistryLogins",),
     "_runs": ("GivenUp", "RunRecord", "Runs", "Try"),
     "_sealed_workloads": ("SealedWorkloads",),
+    "_settings": ("DEFAULT_HOME", "Settings", "read_settings"),
     "_statements": ("Statements",),
     "_unlocked": ("MOST_SECONDS", "UnlockedWallet", "UnlockedWallets"),
     "_votes": ("Vote", "Votes", "revealable"),

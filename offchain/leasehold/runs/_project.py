@@ -7,6 +7,7 @@ run = project.run(job_of(load_workload("train.toml")))
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -15,6 +16,8 @@ from typing import Any, Final
 
 from leasehold.client import Rent
 from leasehold.errors import LeaseholdError, SettingsError
+from leasehold.files import write_whole
+from leasehold.home import as_toml
 from leasehold.market import InvalidInput, parse_duration, parse_share
 from leasehold.runs._deciding import CloseWhen
 from leasehold.runs._run import Run, run_named
@@ -97,6 +100,21 @@ class Project:
             approves=approves,
             **{word: seconds for word, seconds in times.items() if seconds is not None},
         )
+
+
+def begin_project(folder: Path, name: str | None, head: str = "") -> Path | None:
+    """Write a file for a project of that name where there is none yet; where it is, `None` if nowhere. head: what
+    stands above, as comments. Raises OSError.
+    """
+    path = folder / PROJECT_FILE
+    if name is not None and not path.exists():
+        write_whole(path, head + as_toml({"name": name}))
+    return path if path.exists() else None
+
+
+def project_name(folder: Path) -> str:
+    """What a folder's run may be called: after the folder."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", folder.name).strip("-._")[:64] or "run"
 
 
 def job_of(workload: Workload, *, recipient: str | None, public: bool = False) -> Workload:

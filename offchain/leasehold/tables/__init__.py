@@ -20,10 +20,11 @@ if TYPE_CHECKING:
         delegates_table,
         names_table,
         offers_table,
+        outputs_table,
         volumes_table,
     )
     from leasehold.tables._costs import BAR_WIDTH, bars, costs_chart, costs_table, spent_table, svg
-    from leasehold.tables._faults import fault_rows, faults_table, losses_table
+    from leasehold.tables._faults import fault_next, fault_rows, faults_table, losses_table
     from leasehold.tables._leases import (
         lease_name,
         lease_rows,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from leasehold.tables._providing import (
         changing_table,
         host_line,
+        hosts_table,
         joining_rows,
         joining_table,
         own_leases_table,
@@ -71,9 +73,11 @@ __all__ = [
     "delegates_table",
     "duties_table",
     "duty_line",
+    "fault_next",
     "fault_rows",
     "faults_table",
     "host_line",
+    "hosts_table",
     "image_table",
     "joining_rows",
     "joining_table",
@@ -87,6 +91,7 @@ __all__ = [
     "machines_table",
     "names_table",
     "offers_table",
+    "outputs_table",
     "own_leases_table",
     "own_machines_table",
     "past_leases_table",
@@ -106,9 +111,9 @@ __all__ = [
 ]
 
 _PARTS = {
-    "_agreements": ("delegates_table", "names_table", "offers_table", "volumes_table"),
+    "_agreements": ("delegates_table", "names_table", "offers_table", "outputs_table", "volumes_table"),
     "_costs": ("BAR_WIDTH", "bars", "costs_chart", "costs_table", "spent_table", "svg"),
-    "_faults": ("fault_rows", "faults_table", "losses_table"),
+    "_faults": ("fault_next", "fault_rows", "faults_table", "losses_table"),
     "_leases": ("lease_name", "lease_rows", "leases_table", "past_leases_table"),
     "_machines": ("MACHINE_COLUMNS", "image_table", "machine_rows", "machines_table"),
     "_measuring": ("duties_table", "duty_line", "rounds_table", "seats_table"),
@@ -117,7 +122,7 @@ _PARTS = {
         "trust_rows",
     ),
     "_providing": (
-        "changing_table", "host_line", "joining_rows", "joining_table", "own_leases_table",
+        "changing_table", "host_line", "hosts_table", "joining_rows", "joining_table", "own_leases_table",
         "own_machines_table",
     ),
     "_statements": ("statements_table", "what_follows"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from leasehold.chain import ZERO_ADDRESS, format_lease
 from leasehold.market import Money, format_duration, format_share, format_size, format_time
 from leasehold.tables._table import Table
+from leasehold.workload import Manifest, ManifestEntry
 
 if TYPE_CHECKING:
     from leasehold.chain import DelegateRecord
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 OFFER_COLUMNS: Final = ("nonce", ">machine", ">price", ">share", "for", "until", "state")
 DELEGATE_COLUMNS: Final = ("for", "delegate", ">cap", "in each", ">left", "until")
 VOLUME_COLUMNS: Final = ("volume", "machine", "attached to", "size", "used", "export")
+OUTPUT_COLUMNS: Final = ("output", ">size", "")
 NAME_COLUMNS: Final = ("kind", "thing", "name", "labels")
 
 
@@ -62,6 +64,12 @@ def volumes_table(seen: Iterable[VolumeSeen]) -> Table:
     return Table(VOLUME_COLUMNS, [_volume(one) for one in seen])
 
 
+def outputs_table(manifest: Manifest) -> Table:
+    """What a workload has left, and what of it could not travel."""
+    rows = [(output.path, format_size(output.size), _note(output)) for output in manifest.outputs]
+    return Table(OUTPUT_COLUMNS, rows)
+
+
 def names_table(things: Iterable[NamedThing]) -> Table:
     """What things are called, and their labels."""
     rows = [(thing.kind.value, thing.thing, thing.tag.name or "", _labels(thing)) for thing in things]
@@ -78,6 +86,12 @@ def _volume(seen: VolumeSeen) -> tuple[str, ...]:
         "" if volume.used is None else format_size(volume.used),
         (volume.export.cid or volume.export.state) if volume.export else "",
     )
+
+
+def _note(output: ManifestEntry) -> str:
+    if output.missing:
+        return "the workload never made it"
+    return f"{output.skipped} entries could not travel" if output.skipped else ""
 
 
 def _labels(thing: NamedThing) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from leasehold.chain import Fault, FaultState, format_lease
-from leasehold.market import Money, fault_cost, fault_when
+from leasehold.client import ROLL_AFTER, FaultView, executable
+from leasehold.market import Money, fault_cost, fault_when, format_time
 from leasehold.tables._table import Pairs, Table
-
-if TYPE_CHECKING:
-    from leasehold.client import FaultView
 
 FAULT_COLUMNS: Final = (">fault", ">machine", "kind", "state", "when", ">costs")
 LOSS_COLUMNS: Final = ("lease", "tenant", ">part of the slash", ">credited")
@@ -44,6 +42,29 @@ def fault_rows(view: FaultView, money: Money) -> Pairs:
         ("judged by", f"version {fault.rules} of the pool's parameters"),
         ("arbiter", view.arbiter or "nobody"),
     )
+
+
+def fault_next(view: FaultView, now: int, settle: str = "settle it") -> str:
+    """What can happen to a fault now, and who may send that. now: unix seconds of the chain. settle: how this face
+    names what files or carries it out.
+    """
+    fault, until = view.fault, format_time(view.fault.deadline)
+    if fault.state is FaultState.RUNNING:
+        if now > fault.from_ + ROLL_AFTER:
+            return f"anybody may file it: {settle}"
+        return "runs until the machine's operator or provider recovers it"
+    if fault.state is FaultState.FILED and now <= fault.deadline:
+        may = "the provider may appeal" if view.arbiter else "nobody rules on it: it stands"
+        return f"{may} until {until}; tenants register what they lost"
+    if fault.state is FaultState.APPEALED and now <= fault.deadline:
+        return f"{view.arbiter} may rule until {until}; silence lets it stand"
+    if fault.state is FaultState.UPHELD and now <= fault.deadline:
+        return f"it stands; tenants register what they lost until {until}"
+    if executable(fault, now):
+        return f"anybody may carry it out: {settle}"
+    if fault.state is FaultState.EXECUTED and fault.pot:
+        return f"tenants are still owed a part: {settle}"
+    return "nothing more"
 
 
 def _row(fault: Fault, money: Money) -> tuple[str, ...]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from leasehold.chain import format_lease
+from leasehold.client import HostLeft
 from leasehold.market import (
     Money,
     format_amount,
@@ -23,6 +24,7 @@ OWN_MACHINE_COLUMNS: Final = ("machine", "state", ">stake", ">leased", "withheld
 OWN_LEASE_COLUMNS: Final = ("lease", ">machine", "state", ">left")
 JOINING_COLUMNS: Final = ("host", "model", ">GPUs or units", ">price", ">stake", ">smallest share")
 CHANGING_COLUMNS: Final = ("host", ">machine", "changes")
+HOST_COLUMNS: Final = ("host", "", "what it said")
 
 
 def own_machines_table(known: ProviderStatus, money: Money) -> Table:
@@ -90,6 +92,15 @@ def changing_table(changing: Iterable[ChangingHost]) -> Table:
     """Hosts whose machines would change."""
     rows = [(host.name, str(host.machine.id), ", ".join(host.changes)) for host in changing]
     return Table(CHANGING_COLUMNS, rows)
+
+
+def hosts_table(results: Mapping[str, str | HostLeft]) -> Table:
+    """What hosts have said, by their names, or why one says nothing that counts."""
+    rows = [
+        (name, "failed", said.why) if isinstance(said, HostLeft) else (name, "ok", said)
+        for name, said in results.items()
+    ]
+    return Table(HOST_COLUMNS, rows)
 
 
 def host_line(seen: HostStatus) -> str:

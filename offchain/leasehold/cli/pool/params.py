@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +18,7 @@ from leasehold.market import (
     Money,
     format_duration,
     format_time,
+    load_values,
     params_json,
     params_rows,
     proposed_json,
@@ -41,15 +41,7 @@ ParamsFile = Annotated[
 
 def given_values(file: Path | None, values: Sequence[str]) -> dict[str, str]:
     """What a file and the command line name, the latter winning. Raises InvalidInput: it cannot be read."""
-    named: dict[str, str] = {}
-    if file is not None:
-        try:
-            raw = json.loads(file.read_text())
-        except (OSError, ValueError) as error:
-            raise InvalidInput(f"{file} cannot be read as JSON ({error}): correct it.") from error
-        if not isinstance(raw, dict):
-            raise InvalidInput(f"{file} holds no object: write names and values.")
-        named.update({str(name): str(value) for name, value in raw.items()})
+    named = {} if file is None else load_values(file)
     for assignment in values:
         name, equals, value = assignment.partition("=")
         if not equals:
@@ -114,4 +106,4 @@ async def cancel(call: Invocation) -> None:
     """As the owner, take a proposal back before it is in force."""
     async with planned(call, CancelRules()) as plan:
         said = f"Version {plan.version} will not come into force."
-        await carry_out(call, plan, f"Take version {plan.version} back?", lambda done: said)
+        await carry_out(call, plan, f"Take version {plan.version} back?", said)
