@@ -121,6 +121,7 @@ class Reconciler:
             self._results,
             host.devices,
             host.readers,
+            host.clock,
         )
 
     def wake(self) -> None:
