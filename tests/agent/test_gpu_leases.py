@@ -94,7 +94,7 @@ class Fleet:
 
     async def open(self, machine: int, cells: int = 8, **fields: object) -> int:
         self.rig.machine = machine
-        workload = self.rig.workload(grace=0, **fields)
+        workload = self.rig.workload(**{"grace": 0, **fields})
         return await self.rig.open(workload, share=cells, revision=self._revisions[machine])
 
     async def has(self, lease: int) -> str:
@@ -168,6 +168,24 @@ async def test_a_card_that_somebody_computes_on_is_waited_for(nvml: StandIn, fle
     assert await fleet.rig.container(lease) is None
     card.run()
     assert await fleet.has(lease) == card.uuid
+
+
+async def test_a_grace_keeps_nobody_else_from_the_card(nvml: StandIn, fleet: Fleet) -> None:
+    """Ten minutes of it after the lease, for nothing: and the next one would be declined, its start window over."""
+    card, rig = nvml.add(), fleet.rig
+    look(fleet)
+    machine = await fleet.join(card)
+    deaf = await fleet.open(
+        machine, grace=600, command=["sh", "-c", "trap : TERM; while :; do sleep 1; done"]
+    )
+    await fleet.has(deaf)
+    await rig.chain.pool(TENANT).close(deaf)
+    await rig.until(lambda: rig.host.leases.record(deaf).stopping is not None)
+    after = await fleet.open(machine)
+    assert await fleet.has(after) == card.uuid
+    gone = await rig.container(deaf)
+    assert gone is not None
+    assert not gone.running
 
 
 async def test_slices_are_made_and_destroyed_by_leases(

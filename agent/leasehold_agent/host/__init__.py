@@ -29,6 +29,7 @@ Each file stands on none but those before it:
     _readings       what cards do now
     _health         which of them are ill
     _lease_usage    what a container uses
+    _host_memory    whom the kernel ended when the host's memory ran out
 """
 
 from leasehold_agent.host._bounded import bounded
@@ -47,6 +48,7 @@ from leasehold_agent.host._firewall import (
     parse_rule,
 )
 from leasehold_agent.host._health import SILENT, Ailment, CardWard
+from leasehold_agent.host._host_memory import HostMemory
 from leasehold_agent.host._hours import Hours, parse_hours
 from leasehold_agent.host._identity import Identity, load_identity
 from leasehold_agent.host._inventory import (
@@ -90,6 +92,7 @@ __all__ = [
     "Firewall",
     "HostDisk",
     "HostEgress",
+    "HostMemory",
     "HostPolicy",
     "Hours",
     "Identity",

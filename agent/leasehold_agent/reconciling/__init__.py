@@ -17,6 +17,7 @@ Each file stands on none but those before it:
     _renewal           what a lease wrote goes on in the one that renews it
     _code              a folder of code, until it is whole and in its container
     _attaching         its volumes
+    _making_way        cards that a lease has which is over
     _creation          a container, made and started
     _readiness         whether it answers yet
     _bring_up          these three, one after the other
