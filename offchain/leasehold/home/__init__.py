@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from leasehold.home._registry_logins import RegistryLogins
     from leasehold.home._runs import GivenUp, RunRecord, Runs, Try
     from leasehold.home._sealed_workloads import SealedWorkloads
+    from leasehold.home._shared_access import SharedAccess
     from leasehold.home._statements import Statements
     from leasehold.home._unlocked import MOST_SECONDS, UnlockedWallet, UnlockedWallets
     from leasehold.home._votes import Vote, Votes, revealable
@@ -50,6 +51,7 @@ __all__ = [
     "RunRecord",
     "Runs",
     "SealedWorkloads",
+    "SharedAccess",
     "Statements",
     "Tag",
     "Try",
@@ -76,6 +78,7 @@ _PARTS = {
     "_registry_logins": ("RegistryLogins",),
     "_runs": ("GivenUp", "RunRecord", "Runs", "Try"),
     "_sealed_workloads": ("SealedWorkloads",),
+    "_shared_access": ("SharedAccess",),
     "_statements": ("Statements",),
     "_unlocked": ("MOST_SECONDS", "UnlockedWallet", "UnlockedWallets"),
     "_votes": ("Vote", "Votes", "revealable"),
