@@ -49,7 +49,7 @@ GROUPS = {
     "wallet": GroupHelp("Make keys; see, approve, deposit and withdraw money.", ("wallet",)),
     "provider": GroupHelp(
         "Offer machines: join, set terms, collect, leave.",
-        _of("provider", "join machines host money status duties"),
+        _of("provider", "join machines host money status duties tenants"),
     ),
     "provider fleet": GroupHelp(
         "Join, update, drain and look after all hosts of a file, over ssh, with your key here.",

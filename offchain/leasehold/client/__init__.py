@@ -490,6 +490,7 @@ if TYPE_CHECKING:
         NotADelegate,
         NotTheTenant,
     )
+    from leasehold.client._tenants import tenants_of
     from leasehold.client._together import Together, TogetherDone, TogetherPlan
     from leasehold.client._top import LeaseUse, TopRow, top_of, totals, use_between, watch_leases
     from leasehold.client._transfer import (
@@ -989,6 +990,7 @@ __all__ = [
     "sync_out",
     "tag_of",
     "take_off",
+    "tenants_of",
     "tended",
     "top_of",
     "totals",
@@ -1148,6 +1150,7 @@ _PARTS = {
         "live_lease", "unfetched_results",
     ),
     "_tenant_errors": ("NotADelegate", "NotTheTenant"),
+    "_tenants": ("tenants_of",),
     "_together": ("Together", "TogetherDone", "TogetherPlan"),
     "_top": ("LeaseUse", "TopRow", "top_of", "totals", "use_between", "watch_leases"),
     "_transfer": (
