@@ -43,7 +43,8 @@ P = TypeVar("P", bound=Plan[Any])
 async def open_session(
     call: Invocation, *, signs: bool = False, account: bool = True
 ) -> AsyncIterator[PoolClient]:
-    """Connect to the deployment's chain. Without `account` no wallet is needed.
+    """Connect to the deployment's chain. Without `account` no wallet is needed, nor by a guest, who has none and looks
+    at what others have shared.
 
     signs: the wallet's password is asked for at once, and the client may send. A dry run's may not.
 
@@ -53,7 +54,7 @@ async def open_session(
     signs = signs and not call.dry_run
     settings, deployment = call.settings, call.deployment
     wallet = None
-    if signs or account:
+    if signs or (account and not call.is_guest):
         wallet = LockedWallet(call.home, call.chosen(), call.password)
     opening = connect(
         deployment,

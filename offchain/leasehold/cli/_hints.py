@@ -118,6 +118,8 @@ HINTS: Final[dict[str, str]] = {
     "pays-from-ledger": (
         "put what it needs into the ledger first, with `leasehold wallet deposit AMOUNT --to {account}`."
     ),
+    "not-shared": "see `leasehold access list`, or name the key.",
+    "access-over": "ask for `leasehold access share LEASE --to KEY` again.",
     "no-group-session": "get one with `leasehold group session {group}`.",
     "no-delegate": "ask for `leasehold delegate set {delegate} --cap AMOUNT`.",
     "holder-refused": "open it again with `leasehold wallet unlock`, or lock it with `leasehold wallet lock`.",

@@ -445,6 +445,20 @@ if TYPE_CHECKING:
         SettlementDue,
         SettlementMade,
     )
+    from leasehold.client._sharing import (
+        AcceptAccess,
+        AcceptAccessPlan,
+        AccessKept,
+        AccessRevoked,
+        LeaseShared,
+        RevokeAccess,
+        RevokeAccessPlan,
+        ShareLease,
+        ShareLeasePlan,
+        access_json,
+        audit_of,
+        make_access_key,
+    )
     from leasehold.client._shells import HostAnswer, OpenSsh, Shells, ask_hosts
     from leasehold.client._ssh import (
         SshDoor,
@@ -487,6 +501,7 @@ if TYPE_CHECKING:
         NotADelegate,
         NotTheTenant,
     )
+    from leasehold.client._tenants import tenants_of
     from leasehold.client._together import Together, TogetherDone, TogetherPlan
     from leasehold.client._top import LeaseUse, TopRow, top_of, totals, use_between, watch_leases
     from leasehold.client._transfer import (
@@ -551,9 +566,13 @@ __all__ = [
     "OUTAGE_SCALE",
     "PROVE_TIME",
     "ROLL_AFTER",
+    "AcceptAccess",
+    "AcceptAccessPlan",
     "AcceptLeases",
     "AcceptLeasesPlan",
     "AcceptPool",
+    "AccessKept",
+    "AccessRevoked",
     "AddStake",
     "AddStakePlan",
     "AllowDelegate",
@@ -690,6 +709,7 @@ __all__ = [
     "LeaseKept",
     "LeaseLook",
     "LeaseResults",
+    "LeaseShared",
     "LeaseShell",
     "LeaseUse",
     "LeaseView",
@@ -810,6 +830,8 @@ __all__ = [
     "RevealPlan",
     "RevealVotes",
     "RevisionUnknown",
+    "RevokeAccess",
+    "RevokeAccessPlan",
     "RevokeDelegate",
     "RevokeDelegatePlan",
     "RotateGroup",
@@ -837,6 +859,8 @@ __all__ = [
     "SettlementDue",
     "SettlementMade",
     "Setup",
+    "ShareLease",
+    "ShareLeasePlan",
     "ShareNotKeptApart",
     "Shells",
     "SignOffer",
@@ -890,12 +914,14 @@ __all__ = [
     "WithholdPlan",
     "WorkloadChanged",
     "WorkloadNotBrought",
+    "access_json",
     "added_up",
     "agents_word",
     "alone",
     "arbiter_of",
     "ask_hosts",
     "ask_statement",
+    "audit_of",
     "billed_seconds",
     "bring_to",
     "calls_of",
@@ -943,6 +969,7 @@ __all__ = [
     "look_at",
     "look_over",
     "machine_file",
+    "make_access_key",
     "make_group",
     "measured_digest",
     "mint_key",
@@ -984,6 +1011,7 @@ __all__ = [
     "sync_out",
     "tag_of",
     "take_off",
+    "tenants_of",
     "tended",
     "top_of",
     "totals",
@@ -1131,6 +1159,10 @@ _PARTS = {
         "FaultsSettled", "SettledByOthers", "SettleFaults", "SettleFaultsPlan", "Settlement", "SettlementDue",
         "SettlementMade",
     ),
+    "_sharing": (
+        "AcceptAccess", "AcceptAccessPlan", "AccessKept", "AccessRevoked", "LeaseShared", "RevokeAccess",
+        "RevokeAccessPlan", "ShareLease", "ShareLeasePlan", "access_json", "audit_of", "make_access_key",
+    ),
     "_shells": ("HostAnswer", "OpenSsh", "Shells", "ask_hosts"),
     "_ssh": ("SshDoor", "mint_key", "ssh_door"),
     "_ssh_config": ("SshFiles", "SshHost", "exclude", "include", "let_in", "ssh_config", "ssh_hosts"),
@@ -1142,6 +1174,7 @@ _PARTS = {
         "live_lease", "unfetched_results",
     ),
     "_tenant_errors": ("NotADelegate", "NotTheTenant"),
+    "_tenants": ("tenants_of",),
     "_together": ("Together", "TogetherDone", "TogetherPlan"),
     "_top": ("LeaseUse", "TopRow", "top_of", "totals", "use_between", "watch_leases"),
     "_transfer": (

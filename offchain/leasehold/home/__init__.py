@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from leasehold.home._runs import GivenUp, RunRecord, Runs, Try
     from leasehold.home._sealed_workloads import SealedWorkloads
     from leasehold.home._settings import DEFAULT_HOME, Settings, read_settings
+    from leasehold.home._shared_access import SharedAccess
     from leasehold.home._statements import Statements
     from leasehold.home._unlocked import MOST_SECONDS, UnlockedWallet, UnlockedWallets
     from leasehold.home._votes import Vote, Votes, revealable
@@ -56,6 +57,7 @@ __all__ = [
     "Runs",
     "SealedWorkloads",
     "Settings",
+    "SharedAccess",
     "Statements",
     "Tag",
     "Try",
@@ -89,6 +91,7 @@ _PARTS = {
     "_runs": ("GivenUp", "RunRecord", "Runs", "Try"),
     "_sealed_workloads": ("SealedWorkloads",),
     "_settings": ("DEFAULT_HOME", "Settings", "read_settings"),
+    "_shared_access": ("SharedAccess",),
     "_statements": ("Statements",),
     "_unlocked": ("MOST_SECONDS", "UnlockedWallet", "UnlockedWallets"),
     "_votes": ("Vote", "Votes", "revealable"),

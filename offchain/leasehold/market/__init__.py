@@ -206,6 +206,13 @@ if TYPE_CHECKING:
         read_statements,
         write_statements,
     )
+    from leasehold.market._tenant_record import (
+        TENANTS,
+        TenantRecord,
+        parse_tenants,
+        sort_tenants,
+        tenant_record,
+    )
     from leasehold.market._track import UPTIME_SPAN, Track, track_of
     from leasehold.market._units import (
         Json,
@@ -226,6 +233,7 @@ __all__ = [
     "AT_HAND",
     "MACHINES",
     "QUORUM_VALIDATORS",
+    "TENANTS",
     "TIMELOCK",
     "TRACKED",
     "UPTIME_SPAN",
@@ -324,6 +332,7 @@ __all__ = [
     "Standby",
     "StartFailed",
     "StatementInvalid",
+    "TenantRecord",
     "TooFewMatch",
     "Track",
     "TrialTooLong",
@@ -406,6 +415,7 @@ __all__ = [
     "parse_search",
     "parse_share",
     "parse_size",
+    "parse_tenants",
     "parse_time",
     "peer_of",
     "platform_of",
@@ -429,9 +439,11 @@ __all__ = [
     "settleable",
     "shortfall",
     "sort",
+    "sort_tenants",
     "stake_shortfall",
     "standby_of",
     "table_of_powers",
+    "tenant_record",
     "terms_json",
     "terms_rows",
     "to_tokens",
@@ -518,6 +530,7 @@ _PARTS = {
         "Contradiction", "Signed", "Span", "checked", "contradictions", "load_statements", "owned_up",
         "read_statements", "write_statements",
     ),
+    "_tenant_record": ("TENANTS", "TenantRecord", "parse_tenants", "sort_tenants", "tenant_record"),
     "_track": ("UPTIME_SPAN", "Track", "track_of"),
     "_units": (
         "Json", "format_amount", "format_duration", "format_size", "format_time", "parse_amount", "parse_day",
