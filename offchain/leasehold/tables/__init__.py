@@ -3,7 +3,7 @@
     from leasehold.client import leases_of
     from leasehold.tables import leases_table
 
-    leases_table(await leases_of(pool), pool.money, {})   # a notebook draws it
+    leases_table(await leases_of(pool), pool.money)   # a notebook draws it
 
 The command line prints them, a page may draw the same; programs have `to_json` and the records themselves. Nothing
 here decides, asks or waits, and no cell names a command: where a face has a word of its own for what is to be done, it

@@ -28,9 +28,12 @@ PAST_LEASE_COLUMNS: Final = (
 )  # fmt: skip
 
 
-def leases_table(bills: Iterable[LeaseBill], money: Money, exit_codes: Mapping[int, int]) -> Table:
+def leases_table(
+    bills: Iterable[LeaseBill], money: Money, exit_codes: Mapping[int, int] | None = None
+) -> Table:
     """Leases with what they have cost so far. exit_codes: of those whose command has ended, by their numbers."""
-    return Table(LEASE_COLUMNS, [_row(bill, money, exit_codes.get(bill.lease.id)) for bill in bills])
+    ended = exit_codes or {}
+    return Table(LEASE_COLUMNS, [_row(bill, money, ended.get(bill.lease.id)) for bill in bills])
 
 
 def past_leases_table(bills: Iterable[LeaseBill], money: Money) -> Table:
