@@ -64,7 +64,7 @@ from leasehold.market.wire import (
     UnknownLease,
 )
 from leasehold.workload import MAX_PACKED
-from leasehold_agent._runtime import LeaseHandle, ServeContext, Wish
+from leasehold_agent._runtime import LeaseHandle, LogView, ServeContext, Wish
 from leasehold_agent.access import Admission, Slots
 from leasehold_agent.api._auth import Authorizer, Grant, SignedCall, Tenure
 from leasehold_agent.api._exec import serve_exec
@@ -90,6 +90,7 @@ RECHECK_SECONDS: Final = 3.0
 APPROVAL_SECONDS: Final = 60.0
 """How often the chain is asked anew about the contract or group under whose approval a stream is open."""
 MOST_TAIL: Final = 100_000
+_LATEST: Final = 1 << 40  # seconds: an engine reads no larger time
 CODE_OF_LEASE: Final = 4
 """Bodies of code that one lease's tenant may be sending."""
 CODE_AT_ONCE: Final = 2
@@ -583,12 +584,21 @@ def _stream_routes(app: FastAPI, api: Api) -> None:
         ] = None,
         follow: Annotated[bool, Query(description="go on until the container ends")] = False,
         offset: Annotated[int, Query(ge=0, description="go on from this byte of the log")] = 0,
+        since: Annotated[
+            int | None, Query(ge=0, le=_LATEST, description="no line from before, in unix seconds")
+        ] = None,
+        timestamps: Annotated[bool, Query(description="each line begins with when it was written")] = False,
     ) -> Response:
         """Standard output and error of the lease's container."""
         _no_body(request)
         grant, handle = await api.grant(request, lease, "lease.logs")
         if handle.container_id is None and not handle.kept_log:
             raise NotRunning(f"The lease is {handle.phase}; it has no log here. `leasehold show` says why.")
+        view = LogView(since, timestamps)
+        if view.by_time and handle.container_id is None:
+            raise NotRunning(
+                "The lease's container is gone, and with it the times of its lines: ask for its log without them."
+            )
         if tail is not None and offset:
             raise BadCall("Ask for `tail` or for `offset`, not both.")
         # Its place first: looking for the last lines reads the whole log.
@@ -596,7 +606,12 @@ def _stream_routes(app: FastAPI, api: Api) -> None:
             held.enter_context(api.admission.streams.take(handle.lease))
             async with api.admission.opening.turn(handle.lease):
                 stream = await read_log(
-                    api.context.runtime, handle.lease, tail=tail, follow=follow, offset=offset
+                    api.context.runtime,
+                    handle.lease,
+                    tail=tail,
+                    follow=follow,
+                    offset=offset,
+                    view=view,
                 )
             headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
             if stream.offset is not None:

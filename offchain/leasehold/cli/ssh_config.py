@@ -17,8 +17,8 @@ from typing import Annotated, Final
 from leasehold import format_lease
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
-from leasehold.cli._options import LEASE, LeaseId, argument, option
-from leasehold.client import PoolClient, mint_key, ssh_door
+from leasehold.cli._options import LEASE, RunningLease, argument, option
+from leasehold.client import PoolClient, Which, choose_lease, mint_key, ssh_door
 from leasehold.copying import SshFiles, exclude, include, let_in, ssh_config, ssh_hosts
 from leasehold.errors import AgentError
 from leasehold.market import InvalidInput
@@ -104,18 +104,20 @@ def _files(call: Invocation) -> SshFiles:
 @shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
 async def edit(
     call: Invocation,
-    lease: LeaseId,
+    lease: RunningLease,
     path: Annotated[str | None, argument("[PATH]", "The folder in its container, by default /work.")] = None,
     code: Annotated[bool, option("--code", "In VS Code, which is also what happens without it.")] = True,
     show: Annotated[bool, option("--print", "Print the command instead of running it.")] = False,
 ) -> int:
     """Open a folder of the lease's container in VS Code, over SSH."""
     async with open_session(call) as client:
+        await client.index()
+        shown = format_lease(await choose_lease(client, lease, Which.LIVE))
         hosts, _ = await _written(call, client, _files(call))
-    mine = f"lease-{format_lease(lease)}"
+    mine = f"lease-{shown}"
     alias = next((host[-1] for host in hosts if host[0] == mine), None)
     if alias is None:
-        raise InvalidInput(f"Lease {format_lease(lease)} is not live, or its machine has no SSH server.")
+        raise InvalidInput(f"Lease {shown} is not live, or its machine has no SSH server.")
     command = ["code", "--remote", f"ssh-remote+{alias}", path or WORK]
     if show or call.out.as_json:
         call.out.answer({"command": list[str](command)})
@@ -129,7 +131,7 @@ async def edit(
 @shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
 async def port(
     call: Invocation,
-    lease: LeaseId,
+    lease: RunningLease,
     number: Annotated[
         str, argument("PORT[:LOCAL]", "In the container, and here; by default the same or a free one.")
     ],
@@ -138,10 +140,12 @@ async def port(
     """Bring a port of the lease's container to this computer, and open it in the browser, until Ctrl-C."""
     inside, local = _ports(number)
     async with open_session(call) as client:
+        await client.index()
+        chosen = await choose_lease(client, lease, Which.LIVE)
         with TemporaryDirectory(prefix="leasehold-port-") as folder:
             forward = f"127.0.0.1:{local}:localhost:{inside}"
             door = await mint_key(
-                client, await ssh_door(client, lease, forward=(forward,)), lease, Path(folder)
+                client, await ssh_door(client, chosen, forward=(forward,)), chosen, Path(folder)
             )
             program, *rest = door.command()
             command = [program, "-N", "-o", "ExitOnForwardFailure=yes", *rest]
