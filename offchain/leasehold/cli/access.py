@@ -6,6 +6,7 @@ import asyncio
 import codecs
 import shlex
 import sys
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path

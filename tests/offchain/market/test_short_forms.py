@@ -35,7 +35,9 @@ def test_a_volume_may_have_a_size_and_a_beginning() -> None:
     data, models = {"name": "data", "path": "/data"}, {"name": "models", "path": "/models", "size": "5GiB"}
     assert read_volumes(mounts) == [data, models]
     assert read_volumes(mounts, ["models=bafy"]) == [data, {**models, "source": "bafy"}]
-    assert read_volumes(["data:/one", "data:/two"]) != []  # named twice: the workload refuses that, by its field
+    assert (
+        read_volumes(["data:/one", "data:/two"]) != []
+    )  # named twice: the workload refuses that, by its field
 
 
 @pytest.mark.parametrize(
