@@ -62,6 +62,7 @@ class Output:
         self.yes = yes
         self.if_interrupted = "Interrupted."
         self._change: Callable[[str], None] | None = None
+        self._back: Callable[[str], None] = lambda text: None
         self._said = ""
         self.out = Console(highlight=False, soft_wrap=True)
         self.err = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -164,16 +165,19 @@ class Output:
         if self._change is not None:
             outer, said = self._change, self._said
             outer(what)
-            yield outer
-            outer(said)
+            try:
+                yield outer
+            finally:
+                self._said = said
+                self._back(plain(said))
             return
-        with waiting(self.err, plain(what)) as change:
+        with waiting(self.err, plain(what)) as shown:
 
             def update(text: str) -> None:
                 self._said = text
-                change(plain(text))
+                shown.change(plain(text))
 
-            self._change, self._said = update, what
+            self._change, self._back, self._said = update, shown.back_to, what
             try:
                 yield update
             finally:
@@ -189,6 +193,9 @@ class Output:
     @contextmanager
     def transferring(self, what: str) -> Iterator[Callable[[int, int | None], None]]:
         """A progress bar in bytes; the yielded function takes (done, total or `None`)."""
+        if not self.err.is_terminal:
+            yield lambda done, total: None
+            return
         said = TextColumn("{task.description}")
         columns = (SpinnerColumn(), said, BarColumn(), DownloadColumn(), TransferSpeedColumn())
         with Progress(*columns, console=self.err, transient=True) as progress:

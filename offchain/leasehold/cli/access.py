@@ -6,6 +6,7 @@ import asyncio
 import codecs
 import shlex
 import sys
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ from leasehold.cli._choosing import meant
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
 from leasehold.cli._finishing import say_finish
 from leasehold.cli._given import parse_variable
-from leasehold.cli._options import AnyLeases, RunningLease, Several, argument, option
+from leasehold.cli._options import SECONDS, AnyLeases, RunningLease, Several, argument, option
 from leasehold.cli._output import plain
 from leasehold.cli._several_logs import print_logs
 from leasehold.cli._terminal import attach
@@ -40,20 +41,29 @@ async def logs(
     several: Several,
     follow: Annotated[bool, option("--follow -f", "Go on until the workload ends.")] = False,
     tail: Annotated[int | None, option("--tail -n N", "Only the last lines.", min=0)] = None,
+    since: Annotated[
+        int | None, option("--since DURATION", "Nothing older, by the machine's clock: 10m, 2h."), SECONDS
+    ] = None,
+    timestamps: Annotated[
+        bool, option("--timestamps -t", "Begin each line with when it was written.")
+    ] = False,
 ) -> int:
     """Print what workloads have written, on their standard output and error.
 
     Of several leases each line begins with its own. With `--follow` it leaves with the exit code of a command that has
     ended by itself, and says so; of several, with the first that is not 0.
     """
+    earliest = None if since is None else int(time.time()) - since
     async with open_session(call) as client:
         await client.index()
         chosen = await meant(client, leases, several, Which.ANY if leases else Which.LIVE)
         if len(chosen) > 1:
-            await print_logs(client, chosen, tail=tail, follow=follow)
+            await print_logs(client, chosen, tail=tail, follow=follow, since=earliest, timestamps=timestamps)
         else:
             async with client.agent_of(chosen[0]) as agent:
-                await print_log(agent.logs(chosen[0], tail=tail, follow=follow))
+                await print_log(
+                    agent.logs(chosen[0], tail=tail, follow=follow, since=earliest, timestamps=timestamps)
+                )
         if not follow:
             return 0
         codes = [say_finish(call, await finish_of(client, lease, patience=SETTLING)) for lease in chosen]

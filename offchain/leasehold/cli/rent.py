@@ -9,6 +9,7 @@ from typing import Annotated
 from leasehold import format_lease
 from leasehold.agreements import OfferFile, read_file
 from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._choosing import read_labels
 from leasehold.cli._command import FOR_ACCOUNT, PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._finishing import say_finish
 from leasehold.cli._options import (
@@ -77,6 +78,9 @@ async def rent(
     follow: Annotated[
         bool, option("--follow", "Print the log, wait for the job's end, and leave with its exit code.")
     ] = False,
+    label: Annotated[
+        list[str] | None, option("--label WORD=VALUE", "Put a label on it: `close --label` chooses by it.")
+    ] = None,
     close_when_done: CloseWhenDone = None,
     without_agent: WithoutAgent = False,
     approve: Approve = False,
@@ -101,6 +105,10 @@ async def rent(
             "--follow prints the log of one lease of your own: leave --no-wait, --json, the gang or the other account "
             "away."
         )
+    if label and call.group:
+        raise InvalidInput(
+            "A proposal opens nothing yet: label the lease once it is open, with `leasehold label`."
+        )
     request = Rent(
         workload=None if as_before else build_workload(call, flags, command),
         seconds=seconds,
@@ -119,6 +127,7 @@ async def rent(
         wait=not no_wait,
         close_when_done=close_when_done,
         code=CodeFolder.read(flags.code) if flags.code is not None else None,
+        labels=read_labels(label or ()),
     )
     async with planned(call, request) as plan:
         _show(call, plan)

@@ -14,8 +14,8 @@ from typing import Annotated, Final
 from leasehold import format_lease
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
-from leasehold.cli._options import LeaseId, OneLease, argument, option
-from leasehold.client import PoolClient
+from leasehold.cli._options import OneLease, RunningLease, argument, option
+from leasehold.client import PoolClient, Which, choose_lease
 from leasehold.copying import SshFiles, exclude, forwarded_port, include, let_in, ssh_config, ssh_hosts
 from leasehold.market import InvalidInput
 
@@ -96,18 +96,20 @@ def _files(call: Invocation) -> SshFiles:
 @shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
 async def edit(
     call: Invocation,
-    lease: LeaseId,
+    lease: RunningLease,
     path: Annotated[str | None, argument("[PATH]", "The folder in its container, by default /work.")] = None,
     code: Annotated[bool, option("--code", "In VS Code, which is also what happens without it.")] = True,
     show: Annotated[bool, option("--print", "Print the command instead of running it.")] = False,
 ) -> int:
     """Open a folder of the lease's container in VS Code, over SSH."""
     async with open_session(call) as client:
+        await client.index()
+        shown = format_lease(await choose_lease(client, lease, Which.LIVE))
         hosts, _ = await _written(call, client, _files(call))
-    mine = f"lease-{format_lease(lease)}"
+    mine = f"lease-{shown}"
     alias = next((host[-1] for host in hosts if host[0] == mine), None)
     if alias is None:
-        raise InvalidInput(f"Lease {format_lease(lease)} is not live, or its machine has no SSH server.")
+        raise InvalidInput(f"Lease {shown} is not live, or its machine has no SSH server.")
     command = ["code", "--remote", f"ssh-remote+{alias}", path or WORK]
     if show or call.out.as_json:
         call.out.answer({"command": list[str](command)})
@@ -121,7 +123,7 @@ async def edit(
 @shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
 async def port(
     call: Invocation,
-    lease: LeaseId,
+    lease: RunningLease,
     number: Annotated[
         str, argument("PORT[:LOCAL]", "In the container, and here; by default the same or a free one.")
     ],
@@ -129,16 +131,19 @@ async def port(
 ) -> int:
     """Bring a port of the lease's container to this computer, and open it in the browser, until Ctrl-C."""
     inside, local = _ports(number)
-    async with open_session(call) as client, forwarded_port(client, lease, inside, local) as there:
-        call.out.if_interrupted = f"{there.address} is closed; the lease goes on."
-        # Else OpenSSH would outlive this process.
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, there.process.terminate)
-        if await there.listens():
-            call.out.answer({"address": there.address, "port": there.port})
-            call.out.say(f"{there.address} leads there until Ctrl-C.")
-            if not stay:
-                await asyncio.to_thread(webbrowser.open, there.address)
-        return await there.process.wait()
+    async with open_session(call) as client:
+        await client.index()
+        chosen = await choose_lease(client, lease, Which.LIVE)
+        async with forwarded_port(client, chosen, inside, local) as there:
+            call.out.if_interrupted = f"{there.address} is closed; the lease goes on."
+            # Else OpenSSH would outlive this process.
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, there.process.terminate)
+            if await there.listens():
+                call.out.answer({"address": there.address, "port": there.port})
+                call.out.say(f"{there.address} leads there until Ctrl-C.")
+                if not stay:
+                    await asyncio.to_thread(webbrowser.open, there.address)
+            return await there.process.wait()
 
 
 def _ports(text: str) -> tuple[int, int | None]:

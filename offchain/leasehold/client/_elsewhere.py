@@ -111,7 +111,7 @@ def _said(address: str) -> Iterator[None]:
         ) from error
     except DatasetError:
         raise
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, TypeError, LookupError) as error:
         said = " ".join(str(error).split())[:300] or type(error).__name__
         advice = "check the address and your account there."
         raise DatasetError(f"{address} is not to be had ({said})", advice) from error
@@ -120,6 +120,8 @@ def _said(address: str) -> Iterator[None]:
 def _opened(address: str) -> tuple[Any, str]:
     from fsspec.core import url_to_fs
 
+    if not address.partition("://")[2].strip("/"):
+        raise DatasetError(f"{address} names no place", "write it in full, such as s3://bucket/folder.")
     files, place = url_to_fs(address)
     return files, str(place)
 

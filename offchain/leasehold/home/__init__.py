@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leasehold.home._groups import Groups
     from leasehold.home._home import Home
     from leasehold.home._lease_names import LeaseNames
-    from leasehold.home._names import Kind, NameBook, Tag
+    from leasehold.home._names import Kind, NameBook, Tag, check_label
     from leasehold.home._offer_book import OfferBook
     from leasehold.home._pending_sessions import PendingSessions
     from leasehold.home._registry_logins import RegistryLogins
@@ -66,6 +66,7 @@ __all__ = [
     "Vote",
     "Votes",
     "as_toml",
+    "check_label",
     "read_config",
     "read_settings",
     "revealable",
@@ -84,7 +85,7 @@ _PARTS = {
     "_groups": ("Groups",),
     "_home": ("Home",),
     "_lease_names": ("LeaseNames",),
-    "_names": ("Kind", "NameBook", "Tag"),
+    "_names": ("Kind", "NameBook", "Tag", "check_label"),
     "_offer_book": ("OfferBook",),
     "_pending_sessions": ("PendingSessions",),
     "_registry_logins": ("RegistryLogins",),

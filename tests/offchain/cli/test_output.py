@@ -57,6 +57,27 @@ async def _fails() -> None:
     raise NoMachineMatches(HOSTILE)
 
 
+def test_what_is_waited_for_inside_is_not_said_any_more_once_it_is_over(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it went well or not, and without a line of its own."""
+    monkeypatch.setattr(_waiting, "QUIET", 3600.0)
+    out = Output()
+    with out.working("Renting"):
+        with out.working("Handing over"):
+            pass
+        with pytest.raises(LookupError), out.working("Opening"):
+            raise LookupError
+        out.report("Renting")  # what it says already
+    assert capfd.readouterr().err == "Handing over\nOpening\n"
+
+
+def test_a_transfer_without_a_terminal_writes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    with Output().transferring("Fetching") as told:
+        told(1, 2)
+    assert capfd.readouterr() == ("", "")
+
+
 def test_waiting_is_said_with_its_seconds_where_no_spinner_turns(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
