@@ -214,15 +214,6 @@ def test_what_is_wrong_of_a_lease_that_runs(
     assert judged.trouble() == named
 
 
-def test_a_lease_may_be_on_another_card_since_its_own_was_ill(judged: Judged) -> None:
-    another_card(judged.seen)
-    judged.crowd.lost = lambda: 1
-    judged.crowd.moved.add("service")  # as far as its data goes
-    assert judged.trouble() == ""
-    assert judged.crowd.elsewhere == {LEASE: ["GPU-b"]}
-    assert judged.trouble() == ""
-
-
 def test_data_that_is_lost(judged: Judged) -> None:
     """The container is another and begins with nothing; or it has what was there, and nobody had it made anew."""
     judged.seen.here[0] = replace(judged.seen.here[0], id="anew")
