@@ -437,7 +437,11 @@ async def test_a_restarted_agent_takes_its_leases_over(rig: Rig) -> None:
     await rig.reconciler.tick()
     await rig.reconciler.settle()
     assert await running(rig, lease) == container
-    assert (await rig.handle(lease)).phase == "running"
+
+    async def taken_over() -> bool:
+        return (await rig.handle(lease)).phase == "running"
+
+    await rig.until(taken_over)
 
 
 @pytest.mark.slow

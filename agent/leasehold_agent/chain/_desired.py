@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from leasehold.chain import Block, ClosingOrder, LeaseState, Machine
+from leasehold.market import TenantRecord
 from leasehold_agent._errors import DeclineReason
 
 
@@ -152,6 +153,10 @@ class ChainGate(Protocol):
 
     async def end_outage(self, outage: RunningOutage) -> None:
         """The machine is back."""
+        ...
+
+    async def record_of(self, tenant: str) -> TenantRecord:
+        """What the chain remembers of an account as a tenant, as far as this agent's index goes."""
         ...
 
     async def standbys(self, digests: Collection[bytes]) -> Collection[bytes]:

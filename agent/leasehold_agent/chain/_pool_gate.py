@@ -51,7 +51,7 @@ from leasehold.errors import (
     TypedDataError,
     UnknownLease,
 )
-from leasehold.market import applicable
+from leasehold.market import Money, TenantRecord, applicable, tenant_record
 from leasehold_agent._errors import ClosingTooDear, DeclineReason, GasKept, OrderVoid
 from leasehold_agent.chain._desired import BEHIND, ChainSnapshot, Desired, RunningOutage, StandingChallenge
 from leasehold_agent.chain._gas import ALARM_BELOW, GAS_PER_LEASE, GasState, closing_gas
@@ -293,6 +293,11 @@ class PoolGate:
         faults = await self._pool.faults()
         if await faults.running_fault(outage.machine) == outage.fault:
             await faults.recover(outage.machine)
+
+    async def record_of(self, tenant: str) -> TenantRecord:
+        own = {record.machine.id for record in await self._index.machines(provider=tenant)}
+        leases, money = await self._index.leases(tenant=tenant), Money.of(self._pool.deployment)
+        return tenant_record(tenant, leases, own, int(self._wall()), money)
 
     async def standbys(self, digests: Collection[bytes]) -> Collection[bytes]:
         try:
