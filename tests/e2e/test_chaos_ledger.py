@@ -15,6 +15,7 @@ from leasehold.chain import (
     Lease,
     LeaseClosed,
     LeaseOpened,
+    LeaseResized,
     LeaseStarted,
     LeaseState,
     LogMeta,
@@ -213,15 +214,6 @@ def test_what_is_wrong_of_a_lease_that_runs(
     assert judged.trouble() == named
 
 
-def test_a_lease_may_be_on_another_card_since_its_own_was_ill(judged: Judged) -> None:
-    another_card(judged.seen)
-    judged.crowd.lost = lambda: 1
-    judged.crowd.moved.add("service")  # as far as its data goes
-    assert judged.trouble() == ""
-    assert judged.crowd.elsewhere == {LEASE: ["GPU-b"]}
-    assert judged.trouble() == ""
-
-
 def test_data_that_is_lost(judged: Judged) -> None:
     """The container is another and begins with nothing; or it has what was there, and nobody had it made anew."""
     judged.seen.here[0] = replace(judged.seen.here[0], id="anew")
@@ -243,6 +235,24 @@ def test_what_has_ended_well(judged: Judged) -> None:
     assert judged.crowd.check_bills() == sum(told.paid for told in judged.seen.told().values())
     assert judged.crowd.spent() == 2 * cost(PRICE, 1, CLOSED_AT - STARTED_AT)
     assert judged.crowd.gone({"network bridge"})
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_the_bill_of_a_lease_that_was_resized(judged: Judged, more: int) -> None:
+    """Each part of its time by the cells that it had; what the end tells was paid holds what the change told."""
+    resized_at, twice = STARTED_AT + 100, 0x0103
+    first = cost(PRICE, 1, resized_at - STARTED_AT)
+    bill = first + cost(PRICE, 2, CLOSED_AT - resized_at) + more
+    judged.seen.events += [
+        LeaseResized(at(resized_at), LEASE, 1, twice, first, first - 1, 1, 0, 0, 0),
+        ResultPublished(at(CLOSED_AT), LEASE, 1, b"service's"),
+        LeaseClosed(at(CLOSED_AT), LEASE, 1, CLOSED_AT, bill - 1, 1, 0),
+    ]
+    if more:
+        with pytest.raises(AssertionError):
+            judged.crowd.check_bills()
+    else:
+        assert judged.crowd.check_bills() == bill - 1 + judged.seen.told()[JOB].paid
 
 
 @pytest.mark.parametrize("more", [1, -1])

@@ -7,7 +7,7 @@ import pytest
 
 from devnet.anvil import Anvil
 from devnet.patience import patient
-from leasehold.chain import Block, LocalSigner, Rpc, Sender, decided_at
+from leasehold.chain import Block, BlockHeader, LocalSigner, Rpc, Sender, decided_at
 from leasehold.errors import BranchGone, RpcUnavailable
 
 from .sending import SINK, Steps, sender_of
@@ -102,6 +102,21 @@ async def test_nothing_is_sent_where_the_branch_has_gone_before(anvil: Anvil, rp
     with pytest.raises(RpcUnavailable):  # the node may be behind
         await pay(sender_of(anvil, rpc, Steps()), 7, Block(decided.number + 1, decided.hash, 0))
     assert (await rpc.call("txpool_status"))["pending"] == "0x0"
+
+
+async def test_a_node_that_is_a_little_behind_is_waited_for(anvil: Anvil, rpc: Rpc) -> None:
+    """The block is known from another one behind the same address, which had it first."""
+
+    class Behind(Rpc):
+        asked = 0
+
+        async def header(self, block: int | str = "latest") -> BlockHeader | None:
+            self.asked += 1
+            return None if self.asked == 1 else await super().header(block)
+
+    async with Behind([anvil.url]) as behind:
+        await pay(sender_of(anvil, behind, Steps(None, anvil.mine), timeout=60), 7, head(anvil))
+    assert await rpc.balance(SINK) == 7
 
 
 @pytest.mark.parametrize("taken_back", [False, True], ids=["forgotten", "in the pool again"])
