@@ -30,14 +30,13 @@ def show_plan(call: Invocation, plan: RunPlan) -> None:
     if plan.first is None:
         return
     for opening, listing in zip(plan.first.openings, plan.first.listings, strict=True):
-        unit = "CPU unit" if listing.sells_gpus is False else "GPU"
         title = f"Run {plan.request.name}: first on machine {listing.id}, {listing.model or 'unknown model'}"
-        out.pairs(title, opening.quote.rows(money, unit))
+        out.pairs(title, opening.quote.rows(money, listing.sells_gpus))
     if rows := plan.first.image_rows():
         out.pairs("What its registry has now", rows)
     bounds = [f"it lasts {format_duration(rules.at_most)} at most"]
     if rules.price:
-        bounds.append(f"another machine may ask {money.show(rules.price)} per GPU-hour")
+        bounds.append(f"another machine may ask {money.show(rules.price)} an hour for as much")
     if rules.budget:
         bounds.append(f"all tries together hold and spend {money.show(rules.budget)} at most")
     out.say(f"Another machine is tried where this one fails; {', '.join(bounds)}.")

@@ -12,9 +12,10 @@ from leasehold.cli._command import Invocation
 from leasehold.cli._from_template import from_template
 from leasehold.cli._given import parse_variable, read_secret, read_variables
 from leasehold.cli._options import argument, option
+from leasehold.cli._output import plain
 from leasehold.client import PinnedWorkload
-from leasehold.copying import CodeFolder
-from leasehold.market import InvalidInput
+from leasehold.copying import CodeContents, CodeFolder
+from leasehold.market import InvalidInput, format_size
 from leasehold.workload import Workload, load_workload
 
 CommandLine = Annotated[list[str] | None, argument("[COMMAND]...", "After `--`.")]
@@ -199,6 +200,16 @@ def build_workload(
             present = data.get(field)
             data[field] = {**(present if isinstance(present, dict) else {}), **added}
     return call.home.dataset_keys.given_to(load_workload(data, recipients=[recipient] if recipient else ()))
+
+
+def say_code(call: Invocation, code: CodeContents) -> None:
+    """What goes in, and what cannot."""
+    call.out.say(f"Code: {code.tree.files} files, {format_size(code.tree.size)}, to {code.folder.at}.")
+    if code.skipped:
+        first = plain(code.skipped[0])
+        call.out.warn(
+            f"{len(code.skipped)} entries cannot go along, such as {first}: unreadable, or no files."
+        )
 
 
 def say_image(call: Invocation, pinned: PinnedWorkload | None) -> None:

@@ -19,6 +19,7 @@ from leasehold.market import (
     format_share,
     format_time,
     lease_json,
+    per_hour,
 )
 
 _COLUMNS = (
@@ -139,7 +140,7 @@ def _rows(view: LeaseView, money: Money) -> Iterator[tuple[str, str]]:
     yield "state", state
     yield "started" if lease.state is not LeaseState.OPENED else "opened", format_time(lease.start)
     yield "ends", f"{end} ({format_duration(bill.left)} left)" if bill.left else end
-    yield "price", f"{money.show(lease.price)} per GPU-hour"
+    yield "price", f"{money.show(lease.price)} {per_hour(view.sells_gpus)}"
     taken = {
         LeaseState.CANCELLED: "all of it comes back",
         LeaseState.REJECTED: f"closing it now would keep {money.show(bill.used)}, the hold fee",

@@ -23,8 +23,7 @@ from leasehold.cli._options import (
     WithoutAgent,
     option,
 )
-from leasehold.cli._output import plain
-from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload, code_folder
+from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload, code_folder, say_code
 from leasehold.cli.access import SETTLING, print_log
 from leasehold.client import (
     CLOSING_PATIENCE,
@@ -37,8 +36,8 @@ from leasehold.client import (
     Step,
     finish_of,
 )
-from leasehold.copying import CodeContents, CodeHandedIn
-from leasehold.market import InvalidInput, Money, Opened, format_duration, format_size, format_time
+from leasehold.copying import CodeHandedIn
+from leasehold.market import InvalidInput, Money, Opened, format_duration, format_size, format_time, per_hour
 
 
 @shared(SENDS | PROPOSES | FOR_ACCOUNT)
@@ -166,28 +165,18 @@ def _show(call: Invocation, plan: RentPlan) -> None:
     """The quotes, for people."""
     out, money = call.out, plan.client.money
     for opening, listing in zip(plan.openings, plan.listings, strict=True):
-        unit = "CPU unit" if listing.sells_gpus is False else "GPU"
         title = f"Machine {listing.id}: {listing.model or 'unknown model'}"
-        out.pairs(title, opening.quote.rows(money, unit))
+        out.pairs(title, opening.quote.rows(money, listing.sells_gpus))
     if rows := plan.image_rows():
         out.pairs("What its registry has now", rows)
     if plan.code is not None:
-        _show_code(call, plan.code)
+        say_code(call, plan.code)
     if plan.backup is not None:
         price = money.show(plan.wish.price_on(plan.backup.machine))
-        out.say(f"Standby: machine {plan.backup.id}, at {price} per GPU-hour out of what is refunded.")
+        rate = f"{price} {per_hour(plan.backup.sells_gpus)}"
+        out.say(f"Standby: machine {plan.backup.id}, at {rate}, out of what is refunded.")
     if len(plan.openings) > 1:
         out.say(f"Together {money.show(plan.payment.amount)}, all {len(plan.openings)} or none.")
-
-
-def _show_code(call: Invocation, code: CodeContents) -> None:
-    """What goes in, and what cannot."""
-    call.out.say(f"Code: {code.tree.files} files, {format_size(code.tree.size)}, to {code.folder.at}.")
-    if code.skipped:
-        first = plain(code.skipped[0])
-        call.out.warn(
-            f"{len(code.skipped)} entries cannot go along, such as {first}: unreadable, or no files."
-        )
 
 
 def _say(call: Invocation, plan: RentPlan, step: Step) -> None:

@@ -22,7 +22,14 @@ from leasehold.cli._options import (
     option,
 )
 from leasehold.cli._together import carry_out_all
-from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload, say_image
+from leasehold.cli._workload import (
+    CommandLine,
+    WorkloadFlags,
+    build_workload,
+    code_folder,
+    say_code,
+    say_image,
+)
 from leasehold.client import (
     Close,
     ClosePlan,
@@ -177,8 +184,11 @@ async def set_workload(
     workload = build_workload(call, flags, command)
     async with open_session(call, signs=True) as client:
         number = await choose_lease(client, lease, Which.LIVE)
-        plan, shown = await client.plan(SetWorkload(number, workload, close_when_done)), format_lease(number)
+        request = SetWorkload(number, workload, close_when_done, code_folder(flags))
+        plan, shown = await client.plan(request), format_lease(number)
         say_image(call, plan.pinned)
+        if plan.code is not None:
+            say_code(call, plan.code)
         await carry_out(
             call,
             plan,

@@ -56,7 +56,7 @@ async def join(call: Invocation, fleet: FleetFile, only: Only = (), approve: App
         _show_joining(call, plan)
         if not plan.joining and not plan.unfunded:
             call.out.answer({**plan.to_json(), "dry_run": call.dry_run})
-            call.out.say("No host has to join.")
+            call.out.say(_why_nobody(plan.left))
             return _code(plan.left)
         stake = plan.client.money.show(plan.payment.amount if plan.payment else 0)
         done = await carry_out(
@@ -197,6 +197,13 @@ def _show_joining(call: Invocation, plan: FleetJoinPlan) -> None:
             ("gas for the operators", f"{format_amount(plan.gas, 18, places=6)} of the chain's own coin"),
         ),
     )
+
+
+def _why_nobody(left: Sequence[HostLeft]) -> str:
+    failed = [host.host for host in left if host.problem]
+    if not failed:
+        return "No host has to join."
+    return f"No host joins, and nothing was sent: {', '.join(failed)} could not be asked; see what is said of each."
 
 
 def _tell(call: Invocation, step: Step) -> None:
