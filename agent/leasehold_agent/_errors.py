@@ -47,6 +47,7 @@ DeclineReason = Literal[
     "unsupported",
     "start-failed",
     "maintenance",
+    "tenant-record",
 ]
 
 

@@ -97,7 +97,7 @@ _GAS_SECONDS = 60.0
 _CARDS_SECONDS = 10.0
 _RESTS_PER_CALM = 10
 _THREADS = 32
-_CARRYING_THREADS = 4
+_CARRYING_THREADS = 8
 
 
 async def serve(settings: AgentSettings, told: Told | None = None) -> None:
@@ -310,7 +310,8 @@ async def _servers(
     host.reachable = lambda: api.alive
     stack.push_async_callback(api.close)
     await api.start(settings.listen, settings.api_port)
-    ssh = SshServer(context, admission=admission, certificates=api.api.certificates)
+    certificates, audit = api.api.certificates, api.api.audit
+    ssh = SshServer(context, admission=admission, certificates=certificates, audit=audit)
     stack.push_async_callback(ssh.close)
     await ssh.start(settings.listen, settings.ssh_port)
     if settings.reach != "direct":

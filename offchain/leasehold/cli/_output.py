@@ -22,7 +22,7 @@ from leasehold.cli._waiting import waiting
 from leasehold.errors import LeaseholdError
 
 if TYPE_CHECKING:
-    from leasehold.market import Json
+    from leasehold.market import Json, Listing
 
 
 _UNFOLDED = 100_000  # columns, where nobody has said how many there are
@@ -84,6 +84,12 @@ class Output:
     def warn(self, text: str) -> None:
         """A line for people that must not be missed, and is no part of the answer."""
         self.err.print(f"[yellow]{escape(text)}[/yellow]")
+
+    def warn_of(self, *listings: Listing) -> None:
+        """Say what of machines' documents could not be had."""
+        for listing in listings:
+            if listing.missing and not self.as_json:
+                self.warn(f"Machine {listing.id}: {listing.missing}")
 
     def pairs(self, title: str, rows: Sequence[tuple[str, str]]) -> None:
         """Names and values, one a line."""

@@ -24,13 +24,13 @@ from leasehold.cli._several_logs import print_logs
 from leasehold.cli._terminal import attach
 from leasehold.client import SshDoor, Which, choose_lease, finish_of, is_named, mint_key, ssh_door
 from leasehold.errors import AgentError, LeaseholdError
-from leasehold.market import AgentClient, format_size
-from leasehold.market.wire import AgentUnreachable, LeaseReading
+from leasehold.market import AgentClient
+from leasehold.market.wire import AgentUnreachable
+from leasehold.tables import readings_table
 
 SETTLING = 5.0  # seconds after the end of a log in which its agent sees that the command has ended
 SSH_FAILED: Final = 255
 _READINGS = 10
-_COLUMNS = ("UTC", "cores", "memory", "processes", "disk read / written", "received / sent", "cards")
 Env = Annotated[list[str] | None, option("--env -e NAME=VALUE")]
 
 
@@ -102,38 +102,9 @@ async def metrics(call: Invocation, lease: RunningLease) -> None:
     async with _agent_of(call, lease) as (agent, number):
         answer = await agent.metrics(number)
     call.out.answer(answer.model_dump(mode="json"))
-    readings = answer.readings
-    rows = list(map(_row, [None, *readings], readings))[-_READINGS:]
-    call.out.table(_COLUMNS, rows, empty="Its machine's agent has read nothing of this lease yet.")
-
-
-def _row(before: LeaseReading | None, reading: LeaseReading) -> list[str]:
-    """What was used since the reading before; a container that was started again begins at nought."""
-    card = f"{_size(reading.card_memory)} {_known(reading.card_busy, '%')} {_known(reading.card_temperature, '°C')}"
-    return [
-        time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(reading.at)),
-        _cores(before, reading),
-        _size(reading.memory),
-        _known(reading.processes),
-        f"{_size(reading.read)} / {_size(reading.written)}",
-        f"{_size(reading.received)} / {_size(reading.sent)}",
-        card.strip(),
-    ]
-
-
-def _cores(before: LeaseReading | None, reading: LeaseReading) -> str:
-    if before is None or before.cpu_seconds is None or reading.cpu_seconds is None:
-        return ""
-    used, passed = reading.cpu_seconds - before.cpu_seconds, reading.at - before.at
-    return f"{used / passed:.2f}" if used >= 0 and passed > 0 else ""
-
-
-def _size(size: int | None) -> str:
-    return "" if size is None else format_size(size)
-
-
-def _known(value: float | None, unit: str = "") -> str:
-    return "" if value is None else f"{value:.0f}{unit}"
+    columns, rows = readings_table(answer.readings)
+    empty = "Its machine's agent has read nothing of this lease yet."
+    call.out.table(columns, rows[-_READINGS:], empty=empty)
 
 
 @asynccontextmanager

@@ -35,10 +35,6 @@ async def _switch(call: Invocation, lease: str, wish: PowerWish, question: str |
     async with open_session(call) as client:
         await client.index()
         number = await choose_lease(client, lease, Which.LIVE)
-        await carry_out(
-            call,
-            await client.plan(SwitchContainer(number, wish)),
-            question,
-            lambda _: f"Lease {format_lease(number)}: its container {said}.",
-            waiting=None,
-        )
+        told = f"Lease {format_lease(number)}: its container {said}."
+        plan = await client.plan(SwitchContainer(number, wish))
+        await carry_out(call, plan, question, told, waiting=None)

@@ -11,19 +11,28 @@ from leasehold.agreements import OfferFile, read_file
 from leasehold.cli._carrying_out import carry_out, planned
 from leasehold.cli._choosing import read_labels
 from leasehold.cli._command import FOR_ACCOUNT, PROPOSES, SENDS, Invocation, shared
-from leasehold.cli._finishing import say_finish, say_ordered
+from leasehold.cli._finishing import say_finish
 from leasehold.cli._options import (
-    LEASE,
-    SECONDS,
-    SHARE,
     AllowUnverified,
     Approve,
     CloseWhenDone,
     MaxPrice,
+    OneLease,
+    Search,
+    Seconds,
+    Spot,
+    WishedShare,
     WithoutAgent,
     option,
 )
-from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload, code_folder, say_code
+from leasehold.cli._workload import (
+    CommandLine,
+    WorkloadFlags,
+    build_workload,
+    code_folder,
+    show_code,
+    show_quotes,
+)
 from leasehold.cli.access import SETTLING, print_log
 from leasehold.client import (
     CLOSING_PATIENCE,
@@ -46,11 +55,9 @@ async def rent(
     *,
     command: CommandLine = None,
     seconds: Annotated[
-        int | None, option("--for DURATION", "How long: 90m, 2h, 1d; by default all of an --offer."), SECONDS
+        Seconds, option("--for DURATION", "How long: 90m, 2h, 1d; by default all of an --offer.")
     ] = None,
-    search: Annotated[
-        str, option("--search -s SEARCH", "Which machines, as `leasehold machines` does.")
-    ] = "",
+    search: Search = None,
     machine: Annotated[
         list[int] | None,
         option("--machine -m MACHINE", "This machine and no other; several for a gang.", min=1),
@@ -58,28 +65,20 @@ async def rent(
     gang: Annotated[
         int | None, option("--gang N", "A lease on each of N machines, all or none.", min=1, max=64)
     ] = None,
-    share: Annotated[
-        int | None,
-        option("--share SHARE", "1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones, by default 1."),
-        SHARE,
-    ] = None,
-    spot: Annotated[
-        bool, option("--spot", "At the lower price for leases that may be ended with notice.")
-    ] = False,
+    share: WishedShare = None,
+    spot: Spot = False,
     backup: Annotated[
         int | None, option("--backup MACHINE", "Who takes over while the machine is down.", min=1)
     ] = None,
     offer: Annotated[Path | None, option("--offer FILE", "At terms that a provider has signed.")] = None,
     again: Annotated[
-        int | None,
-        option("--again LEASE", "What an ended lease of yours had, in its slot, with its data."),
-        LEASE,
+        OneLease, option("--again LEASE", "What an ended lease of yours had, in its slot, with its data.")
     ] = None,
     max_price: MaxPrice = None,
     allow_unverified: AllowUnverified = False,
     flags: WorkloadFlags,
     reuse: Annotated[
-        int | None, option("--reuse LEASE", "An ended lease of yours, whose slot is cheaper."), LEASE
+        OneLease, option("--reuse LEASE", "An ended lease of yours, whose slot is cheaper.")
     ] = None,
     no_wait: Annotated[bool, option("--no-wait", "Do not wait until it has started.")] = False,
     follow: Annotated[
@@ -121,7 +120,7 @@ async def rent(
         seconds=seconds,
         share=share,
         max_price=max_price,
-        search=search,
+        search=search or "",
         machines=machines,
         gang=gang or max(1, len(machines)),
         spot=spot,
@@ -164,13 +163,9 @@ async def _follow(call: Invocation, client: PoolClient, lease: int) -> int:
 def _show(call: Invocation, plan: RentPlan) -> None:
     """The quotes, for people."""
     out, money = call.out, plan.client.money
-    for opening, listing in zip(plan.openings, plan.listings, strict=True):
-        title = f"Machine {listing.id}: {listing.model or 'unknown model'}"
-        out.pairs(title, opening.quote.rows(money, listing.sells_gpus))
-    if rows := plan.image_rows():
-        out.pairs("What its registry has now", rows)
+    show_quotes(out, plan, lambda number, model: f"Machine {number}: {model}")
     if plan.code is not None:
-        say_code(call, plan.code)
+        show_code(call.out, plan.code)
     if plan.backup is not None:
         price = money.show(plan.wish.price_on(plan.backup.machine))
         rate = f"{price} {per_hour(plan.backup.sells_gpus)}"
@@ -181,7 +176,6 @@ def _show(call: Invocation, plan: RentPlan) -> None:
 
 def _say(call: Invocation, plan: RentPlan, step: Step) -> None:
     """What has happened, as it happens."""
-    say_ordered(call, step)
     if isinstance(step, HandedOver):
         if step.unpinned:
             call.out.warn(

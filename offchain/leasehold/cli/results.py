@@ -16,7 +16,8 @@ from leasehold.cli._options import AnyLeases, Several, argument, option
 from leasehold.client import PoolClient, Which, fetch_lease_results, finish_of, published_results
 from leasehold.copying import bring_to
 from leasehold.errors import WalletError
-from leasehold.market import Json, format_size, parse_duration
+from leasehold.market import Json, parse_duration
+from leasehold.tables import outputs_table
 
 
 @dataclass(frozen=True)
@@ -91,16 +92,11 @@ async def _fetch(
         call.out.warn(
             f"The results are in {folder}, and could not be pinned on your node: {fetched.unpinned}"
         )
-    outputs = fetched.manifest.outputs
-    told = [output.model_dump(include={"path", "size", "missing", "skipped"}) for output in outputs]
-    call.out.table(
-        ("output", ">size", ""),
-        [
-            (output.path, format_size(output.size), _note(output.missing, output.skipped))
-            for output in outputs
-        ],
-        empty="The workload declared no outputs.",
-    )
+    told = [
+        output.model_dump(include={"path", "size", "missing", "skipped"})
+        for output in fetched.manifest.outputs
+    ]
+    call.out.table(*outputs_table(fetched.manifest), empty="The workload declared no outputs.")
     call.out.say(f"Fetched {fetched.cid} into {folder}.")
     if to is not None:
         with call.out.working(f"Bringing them to {to}"):
@@ -117,9 +113,3 @@ async def _read_identity(path: Path) -> str | None:
     except OSError as error:
         raise WalletError(f"{path}: {error.strerror}; name another age key with --identity.") from error
     return next((line.strip() for line in lines if line.startswith("AGE-SECRET-KEY-")), None)
-
-
-def _note(missing: bool, skipped: int) -> str:
-    if missing:
-        return "the workload never made it"
-    return f"{skipped} entries could not travel" if skipped else ""

@@ -17,7 +17,7 @@ from leasehold.client import (
     choose_lease,
     volumes_of,
 )
-from leasehold.market import format_size
+from leasehold.tables import volumes_table
 
 Name = Annotated[str, argument("NAME", "What the volume is called.")]
 
@@ -27,19 +27,8 @@ async def ls(call: Invocation) -> None:
     """Your volumes, as the agents of your latest leases tell of them."""
     async with open_session(call) as client:
         view = await volumes_of(client)
-    rows = [
-        (
-            seen.volume.name,
-            str(seen.machine),
-            format_lease(seen.lease) if seen.volume.attached else "",
-            format_size(seen.volume.size or 0),
-            "" if seen.volume.used is None else format_size(seen.volume.used),
-            (seen.volume.export.cid or seen.volume.export.state) if seen.volume.export else "",
-        )
-        for seen in view.seen
-    ]
-    columns = ("volume", "machine", "attached to", "size", "used", "export")
-    call.out.listing(view.to_json(), columns, rows, empty="You have no volume on a machine that answers.")
+    empty = "You have no volume on a machine that answers."
+    call.out.listing(view.to_json(), *volumes_table(view.seen), empty=empty)
     for lease, why in view.silent:
         call.out.warn(f"Lease {format_lease(lease)}: {why}")
 

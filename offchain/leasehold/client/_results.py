@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leasehold.chain import LeaseRecord, cid_from_bytes, format_lease
+from leasehold.client._sessions import asker
 from leasehold.errors import DatasetError, error_type
 from leasehold.market import MarketError, dialled
 from leasehold.workload import Manifest, fetch_results
@@ -76,8 +77,7 @@ async def published_results(
     Raises:
         UnknownLease, NoResultsYet, NoResultsAnyMore.
     """
-    await client.known_lease(lease)
-    shown, account = format_lease(lease), client.account
+    shown, account = format_lease(lease), asker(client, await client.known_lease(lease))
     index = await client.index()
     history = await index.lease_history(lease)
     try:

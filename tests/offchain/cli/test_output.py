@@ -12,8 +12,8 @@ from devnet.patience import patient
 from leasehold.cli import _waiting
 from leasehold.cli._output import Output
 from leasehold.cli._run import run
-from leasehold.cli._shown import MACHINE_COLUMNS
 from leasehold.market import NoMachineMatches
+from leasehold.tables import MACHINE_COLUMNS
 
 HOSTILE = "H100\x1b]52;c;cm0gLXJm\x07\x9b2J\r\u202eegnahc"
 SHOWN = "H100\ufffd]52;c;cm0gLXJm\ufffd\ufffd2J\ufffd\ufffdegnahc"
