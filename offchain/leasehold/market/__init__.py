@@ -225,6 +225,7 @@ if TYPE_CHECKING:
         parse_duration,
         parse_size,
         parse_time,
+        per_hour,
         to_tokens,
     )
 
@@ -418,6 +419,7 @@ __all__ = [
     "parse_tenants",
     "parse_time",
     "peer_of",
+    "per_hour",
     "platform_of",
     "pool_json",
     "proposed_json",
@@ -534,7 +536,7 @@ _PARTS = {
     "_track": ("UPTIME_SPAN", "Track", "track_of"),
     "_units": (
         "Json", "format_amount", "format_duration", "format_size", "format_time", "parse_amount", "parse_day",
-        "parse_duration", "parse_size", "parse_time", "to_tokens",
+        "parse_duration", "parse_size", "parse_time", "per_hour", "to_tokens",
     ),
 }  # fmt: skip
 if not TYPE_CHECKING:

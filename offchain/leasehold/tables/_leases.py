@@ -14,6 +14,7 @@ from leasehold.market import (
     format_duration,
     format_share,
     format_time,
+    per_hour,
 )
 from leasehold.tables._table import Pairs, Table
 
@@ -118,7 +119,7 @@ def _standing(view: LeaseView, money: Money) -> Iterator[tuple[str, str]]:
         yield "state", lease.state.word + (", under notice" if lease.noticed else "")
     yield "started" if lease.state is not LeaseState.OPENED else "opened", format_time(lease.start)
     yield "ends", f"{end} ({format_duration(bill.left)} left)" if bill.left else end
-    yield "price", f"{money.show(lease.price)} per GPU-hour"
+    yield "price", f"{money.show(lease.price)} {per_hour(view.sells_gpus)}"
     taken = {
         LeaseState.CANCELLED: "all of it comes back",
         LeaseState.REJECTED: f"closing it now would keep {money.show(bill.used)}, the hold fee",

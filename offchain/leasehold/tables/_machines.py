@@ -109,7 +109,7 @@ def _what(listing: Listing) -> Iterator[tuple[str, str]]:
 
 def _offer(view: MachineView, said: Callable[[LeaseholdError], str]) -> Iterator[tuple[str, str]]:
     money = view.listing.money
-    yield from terms_rows(view.listing.machine.terms, money)
+    yield from terms_rows(view.listing.machine.terms, money, view.listing.sells_gpus)
     spot = "" if view.spot_price is None else f", as spot {money.show(view.spot_price)}"
     what = f"{format_share(view.share)} for {format_duration(view.seconds)}"
     yield what, f"{money.show(view.price)}{spot}"

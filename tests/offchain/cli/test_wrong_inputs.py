@@ -90,6 +90,7 @@ WRONG: tuple[tuple[str, str], ...] = (
     ("rent --for 1h --image nonsense:", "image"),
     ("rent --for 1h --env 1 --image " + IMAGE, "1"),
     ("move 77 99", "--image"),
+    ("move 77 99 --code . --image " + IMAGE, "copy it in"),
     ("failover abc", "is not a lease"),
     ("transfer 77 " + NOBODY, "--acceptance"),
     ("transfer 77 x --acceptance /nowhere", "/nowhere"),
