@@ -11,7 +11,6 @@ import itertools
 import os
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pyrage
