@@ -419,6 +419,15 @@ if TYPE_CHECKING:
         seat_json,
         validator_status,
     )
+    from leasehold.client._services import (
+        AnnounceService,
+        EndService,
+        ServiceAnnounced,
+        ServicePlan,
+        ServiceSeen,
+        meet_service,
+        services_of,
+    )
     from leasehold.client._set_workload import (
         Delivered,
         SetWorkload,
@@ -567,6 +576,7 @@ __all__ = [
     "AllowDelegate",
     "AllowDelegatePlan",
     "AmountsMissing",
+    "AnnounceService",
     "AnswerChallenge",
     "AnswerPlan",
     "Appeal",
@@ -632,6 +642,7 @@ __all__ = [
     "DrawCommittee",
     "DrawPlan",
     "Drawn",
+    "EndService",
     "Ended",
     "Errand",
     "ExecuteFault",
@@ -829,6 +840,9 @@ __all__ = [
     "SeatChanged",
     "SeatEmptied",
     "Sent",
+    "ServiceAnnounced",
+    "ServicePlan",
+    "ServiceSeen",
     "SessionKept",
     "SetGated",
     "SetPaused",
@@ -954,6 +968,7 @@ __all__ = [
     "machine_file",
     "make_access_key",
     "make_group",
+    "meet_service",
     "mint_key",
     "name_things",
     "named_things",
@@ -979,6 +994,7 @@ __all__ = [
     "search_for_image",
     "seat_at",
     "seat_json",
+    "services_of",
     "signed_offers",
     "spread",
     "ssh_config",
@@ -1129,6 +1145,10 @@ _PARTS = {
         "LEAVE_DELAY", "MATURITY", "ExitSeat", "ExitSeatPlan", "LeaveSeat", "LeaveSeatPlan", "SeatChanged",
         "SeatEmptied", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus", "full_of",
         "seat_at", "seat_json", "validator_status",
+    ),
+    "_services": (
+        "AnnounceService", "EndService", "ServiceAnnounced", "ServicePlan", "ServiceSeen", "meet_service",
+        "services_of",
     ),
     "_set_workload": ("Delivered", "SetWorkload", "SetWorkloadPlan", "WorkloadChanged"),
     "_settling": (

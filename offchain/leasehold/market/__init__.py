@@ -180,6 +180,7 @@ if TYPE_CHECKING:
         params_json,
         params_rows,
     )
+    from leasehold.market._services import ServiceDocument, service_document
     from leasehold.market._statements import (
         Contradiction,
         Signed,
@@ -298,6 +299,7 @@ __all__ = [
     "Resizing",
     "ResizingNotCovered",
     "RulesChange",
+    "ServiceDocument",
     "SessionCache",
     "ShareNotServed",
     "ShareNotSold",
@@ -406,6 +408,7 @@ __all__ = [
     "resizing",
     "round_json",
     "runs_on",
+    "service_document",
     "settleable",
     "shortfall",
     "sort",
@@ -491,6 +494,7 @@ _PARTS = {
         "AMOUNTS", "TIMELOCK", "Change", "changed_params", "changes", "changes_json", "changes_rows",
         "check_params", "format_param", "param_json", "params_json", "params_rows",
     ),
+    "_services": ("ServiceDocument", "service_document"),
     "_statements": (
         "Contradiction", "Signed", "Span", "checked", "contradictions", "owned_up", "read_statements",
         "write_statements",
