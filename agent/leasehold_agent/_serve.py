@@ -97,7 +97,7 @@ _GAS_SECONDS = 60.0
 _CARDS_SECONDS = 10.0
 _RESTS_PER_CALM = 10
 _THREADS = 32
-_CARRYING_THREADS = 4
+_CARRYING_THREADS = 8
 
 
 async def serve(settings: AgentSettings, told: Told | None = None) -> None:

@@ -23,9 +23,8 @@ from devnet.tenant import Tenant
 from devnet.world import World
 
 from .chaos_faults import FAULTS, PARTS, SERVES, small_disk
-from .chaos_hardware import SETTINGS, hardware
+from .chaos_hardware import CARDS, SETTINGS, hardware
 from .chaos_leases import Crowd
-from .chaos_remains import remains
 from .chaos_scene import Scene
 from .chaos_schedule import Spell, schedule
 from .chaos_sight import DEEPEST
@@ -87,12 +86,17 @@ def test_chaos(scene: Scene, faults: int, leases: int, seed: int) -> None:
     print(f"LEASEHOLD_CHAOS_SEED={seed}")
     site = scene.site
     crowd = Crowd(
-        site, [Tenant(site) for _ in range(4)], leases, unsure=lambda: time.monotonic() < scene.back
+        site,
+        [Tenant(site) for _ in range(4)],
+        leases,
+        unsure=lambda: time.monotonic() < scene.back,
+        cards=tuple(scene.cards.card(index).uuid for index in range(CARDS)),
+        lost=lambda: scene.lost,
     )
     scene.running = crowd.running
     worth, earned = sum(tenant.wealth() for tenant in crowd.tenants), site.owner.ledger()
     site.world.anvil.mine(2 * DEEPEST)  # what was made ready stays so
-    before = remains(site)
+    before = crowd.sight.remains()
     crowd.fill()
     becomes_whole(crowd)
     for spell in schedule(seed, faults, PARTS):

@@ -24,6 +24,7 @@ ROOMS = (
     "home",
     "client",
     "runs",
+    "tables",
     *DOORS,
     "cli",
 )

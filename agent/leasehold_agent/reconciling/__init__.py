@@ -10,12 +10,14 @@ Each file stands on none but those before it:
     _leases            what is known here of each lease
     _containers        the engine's side of leases
     _supplies          where workloads, images and datasets come from, and results go
+    _fair_places       a few places for what lasts
     _carrying          volumes on their way
     _host              all of these, as the loop has them
     _intake            a sealed workload, fetched and opened
     _renewal           what a lease wrote goes on in the one that renews it
     _code              a folder of code, until it is whole and in its container
     _attaching         its volumes
+    _making_way        cards that a lease has which is over
     _creation          a container, made and started
     _readiness         whether it answers yet
     _bring_up          these three, one after the other

@@ -21,7 +21,16 @@ from leasehold_agent._errors import (
     VolumeHeld,
     VolumeTrouble,
 )
-from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort, Standing, VolumeFacts, Wish
+from leasehold_agent._runtime import (
+    WHOLE_LOG,
+    CommandStream,
+    LeaseHandle,
+    LogView,
+    PublishedPort,
+    Standing,
+    VolumeFacts,
+    Wish,
+)
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import connect
@@ -231,7 +240,9 @@ class DockerRuntime:
             kills=ends.kills,
         )
 
-    async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+    async def logs(
+        self, lease: int, tail: int | None, follow: bool, view: LogView = WHOLE_LOG
+    ) -> AsyncIterator[bytes]:
         kept = self._host.leases.folder(lease)
         if kept.load().cleared and kept.log.exists():
             ending = await asyncio.to_thread(kept.log.read_bytes)
@@ -240,9 +251,10 @@ class DockerRuntime:
             )
             return
         container = await self._container(lease)
-        if tail is None and await self._host.containers.engine.streams.rotated(container.id):
+        streams = self._host.containers.engine.streams
+        if tail is None and view.since is None and await streams.rotated(container.id):
             yield _ROTATED
-        async for data in self._host.containers.engine.streams.logs(container.id, tail, follow):
+        async for data in streams.logs(container.id, tail, follow, since=view.since, stamped=view.stamped):
             yield data
 
     async def exec(

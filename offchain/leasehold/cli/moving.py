@@ -7,16 +7,15 @@ from typing import Annotated
 from leasehold import format_lease
 from leasehold.cli._carrying_out import carry_out, open_session
 from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
-from leasehold.cli._finishing import say_ordered
 from leasehold.cli._options import (
-    SECONDS,
-    SHARE,
     AllowUnverified,
     Approve,
+    Cells,
     CloseWhenDone,
     MachineId,
     MaxPrice,
     RunningLease,
+    Seconds,
     WithoutAgent,
     option,
 )
@@ -33,12 +32,8 @@ async def move(
     machine: MachineId,
     *,
     command: CommandLine = None,
-    seconds: Annotated[
-        int | None, option("--for DURATION", "By default the time that is left."), SECONDS
-    ] = None,
-    share: Annotated[
-        int | None, option("--share SHARE", "By default as much as the lease has."), SHARE
-    ] = None,
+    seconds: Annotated[Seconds, option("--for DURATION", "By default the time that is left.")] = None,
+    share: Annotated[Cells, option("--share SHARE", "By default as much as the lease has.")] = None,
     max_price: MaxPrice = None,
     allow_unverified: AllowUnverified = False,
     flags: WorkloadFlags,
@@ -80,7 +75,6 @@ async def move(
                 f"Lease {shown} is closed, and lease {format_lease(moved.lease)} is open on machine {machine}."
             ),
             approve=approve,
-            on_step=lambda step: say_ordered(call, step),
         )
 
 

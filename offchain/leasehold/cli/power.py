@@ -36,10 +36,5 @@ async def restart(call: Invocation, lease: LeaseId) -> None:
 
 async def _switch(call: Invocation, lease: int, wish: PowerWish, question: str | None, said: str) -> None:
     async with planned(call, SwitchContainer(lease, wish), signs=False) as plan:
-        await carry_out(
-            call,
-            plan,
-            question,
-            lambda _: f"Lease {format_lease(lease)}: its container {said}.",
-            waiting=None,
-        )
+        told = f"Lease {format_lease(lease)}: its container {said}."
+        await carry_out(call, plan, question, told, waiting=None)

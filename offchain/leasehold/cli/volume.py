@@ -10,7 +10,7 @@ from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, SENDS, WALLET, Invocation, shared
 from leasehold.cli._options import LeaseId, argument, option
 from leasehold.client import DiscardVolume, ExportVolume, ImportVolume, VolumeExported, volumes_of
-from leasehold.market import format_size
+from leasehold.tables import volumes_table
 
 Name = Annotated[str, argument("NAME", "What the volume is called.")]
 
@@ -20,19 +20,8 @@ async def ls(call: Invocation) -> None:
     """Your volumes, as the agents of your latest leases tell of them."""
     async with open_session(call) as client:
         view = await volumes_of(client)
-    rows = [
-        (
-            seen.volume.name,
-            str(seen.machine),
-            format_lease(seen.lease) if seen.volume.attached else "",
-            format_size(seen.volume.size or 0),
-            "" if seen.volume.used is None else format_size(seen.volume.used),
-            (seen.volume.export.cid or seen.volume.export.state) if seen.volume.export else "",
-        )
-        for seen in view.seen
-    ]
-    columns = ("volume", "machine", "attached to", "size", "used", "export")
-    call.out.listing(view.to_json(), columns, rows, empty="You have no volume on a machine that answers.")
+    empty = "You have no volume on a machine that answers."
+    call.out.listing(view.to_json(), *volumes_table(view.seen), empty=empty)
     for lease, why in view.silent:
         call.out.warn(f"Lease {format_lease(lease)}: {why}")
 

@@ -66,7 +66,6 @@ if TYPE_CHECKING:
         provider_status,
     )
     from leasehold.client._connect import (
-        DEFAULT_HOME,
         DEFAULT_IPFS,
         DEFAULT_RPC,
         Connecting,
@@ -119,7 +118,7 @@ if TYPE_CHECKING:
         ReportOutagePlan,
         tended,
     )
-    from leasehold.client._elsewhere import bring_to, fetch_from, is_address
+    from leasehold.client._elsewhere import bring_to, fetch_from, is_address, local_folder
     from leasehold.client._errors import (
         AmountsMissing,
         CannotAct,
@@ -159,7 +158,14 @@ if TYPE_CHECKING:
         HostLeft,
         machine_file,
     )
-    from leasehold.client._fleet_updating import FleetUpdate, FleetUpdated, FleetUpdatePlan, HostUpdated
+    from leasehold.client._fleet_updating import (
+        ChangingHost,
+        FleetUpdate,
+        FleetUpdated,
+        FleetUpdatePlan,
+        HostUpdated,
+    )
+    from leasehold.client._forwarding import ForwardedPort, forwarded_port
     from leasehold.client._glance import (
         search_at_a_glance,
     )
@@ -175,6 +181,7 @@ if TYPE_CHECKING:
         group_json,
         group_rows,
         make_group,
+        read_salt,
         standing_of,
         successor,
     )
@@ -396,9 +403,11 @@ if TYPE_CHECKING:
         RequestVerification,
         RequestVerificationPlan,
         RoundDuty,
+        RoundSeen,
         VerificationAsked,
         duty_of,
         round_at,
+        rounds_of,
     )
     from leasehold.client._seats import (
         LEAVE_DELAY,
@@ -409,6 +418,7 @@ if TYPE_CHECKING:
         LeaveSeatPlan,
         SeatChanged,
         SeatEmptied,
+        SeatsView,
         StakeSeat,
         StakeSeatPlan,
         TopUpPlan,
@@ -417,6 +427,7 @@ if TYPE_CHECKING:
         full_of,
         seat_at,
         seat_json,
+        seats_of,
         validator_status,
     )
     from leasehold.client._services import (
@@ -550,12 +561,12 @@ if TYPE_CHECKING:
         RevealVotes,
         VoteCommitted,
         VoteRevealed,
+        measured_digest,
     )
 
 __all__ = [
     "CLOSING_PATIENCE",
     "COLD_START",
-    "DEFAULT_HOME",
     "DEFAULT_IPFS",
     "DEFAULT_RPC",
     "FOREVER",
@@ -604,6 +615,7 @@ __all__ = [
     "ChangeOperator",
     "ChangeOperatorPlan",
     "ChangesNothing",
+    "ChangingHost",
     "Choice",
     "Claim",
     "ClaimPlan",
@@ -679,6 +691,7 @@ __all__ = [
     "FleetUpdate",
     "FleetUpdatePlan",
     "FleetUpdated",
+    "ForwardedPort",
     "Gap",
     "GiveNotice",
     "GiveNoticePlan",
@@ -835,10 +848,12 @@ __all__ = [
     "RotateGroup",
     "RotatePlan",
     "RoundDuty",
+    "RoundSeen",
     "RuleOnFault",
     "RulesProposed",
     "SeatChanged",
     "SeatEmptied",
+    "SeatsView",
     "Sent",
     "ServiceAnnounced",
     "ServicePlan",
@@ -945,6 +960,7 @@ __all__ = [
     "fetch_lease_results",
     "find_reach",
     "finish_of",
+    "forwarded_port",
     "from_ledger",
     "full_of",
     "group_json",
@@ -962,12 +978,14 @@ __all__ = [
     "leases_of",
     "let_in",
     "live_lease",
+    "local_folder",
     "logs_of",
     "look_at",
     "look_over",
     "machine_file",
     "make_access_key",
     "make_group",
+    "measured_digest",
     "meet_service",
     "mint_key",
     "name_things",
@@ -987,13 +1005,16 @@ __all__ = [
     "quote_request",
     "read_calls",
     "read_proposal",
+    "read_salt",
     "refusal_of",
     "round_at",
+    "rounds_of",
     "rules_with",
     "search_at_a_glance",
     "search_for_image",
     "seat_at",
     "seat_json",
+    "seats_of",
     "services_of",
     "signed_offers",
     "spread",
@@ -1043,7 +1064,7 @@ _PARTS = {
         "Claim", "Claimed", "ClaimPlan", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
         "ProviderStatus", "own_leases", "own_machines", "provider_status",
     ),
-    "_connect": ("DEFAULT_HOME", "DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
+    "_connect": ("DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
     "_copying": ("Copied", "copy_in", "copy_out", "lease_shell"),
     "_cost": ("CostBy", "CostRow", "Costs", "Spent", "added_up", "billed_seconds", "costs_of", "spread"),
     "_delegates": (
@@ -1059,7 +1080,7 @@ _PARTS = {
         "ChallengeAnswered", "OutageReported", "Recovered", "RecoverMachine", "RecoverPlan", "ReportOutage",
         "ReportOutagePlan", "tended",
     ),
-    "_elsewhere": ("bring_to", "fetch_from", "is_address"),
+    "_elsewhere": ("bring_to", "fetch_from", "is_address", "local_folder"),
     "_errors": (
         "AmountsMissing", "CannotAct", "ChangesNothing", "DescribesAnother", "FleetUnreadable",
         "LedgerNotCovered", "LoginStaysHere", "NoDelegate", "NoPrice", "NoSuchContract", "NoSuchHost",
@@ -1070,10 +1091,13 @@ _PARTS = {
     "_fleet": ("Fleet", "FleetHost"),
     "_fleet_errands": ("Errand", "HostStatus", "host_status"),
     "_fleet_joining": ("FleetJoin", "FleetJoined", "FleetJoinPlan", "HostJoined", "HostLeft", "machine_file"),
-    "_fleet_updating": ("FleetUpdate", "FleetUpdated", "FleetUpdatePlan", "HostUpdated"),
+    "_fleet_updating": ("ChangingHost", "FleetUpdate", "FleetUpdated", "FleetUpdatePlan", "HostUpdated"),
+    "_forwarding": ("ForwardedPort", "forwarded_port"),
     "_glance": ("search_at_a_glance",),
     "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
-    "_groups": ("GroupStanding", "group_json", "group_rows", "make_group", "standing_of", "successor"),
+    "_groups": (
+        "GroupStanding", "group_json", "group_rows", "make_group", "read_salt", "standing_of", "successor",
+    ),
     "_image_search": ("COLD_START", "ImageListing", "search_for_image"),
     "_images": ("PinnedWorkload",),
     "_index": ("alone",),
@@ -1138,13 +1162,13 @@ _PARTS = {
     ),
     "_rounds": (
         "DrawCommittee", "Drawn", "DrawPlan", "Finalized", "FinalizePlan", "FinalizeRound",
-        "RequestVerification", "RequestVerificationPlan", "RoundDuty", "VerificationAsked", "duty_of",
-        "round_at",
+        "RequestVerification", "RequestVerificationPlan", "RoundDuty", "RoundSeen", "VerificationAsked",
+        "duty_of", "round_at", "rounds_of",
     ),
     "_seats": (
         "LEAVE_DELAY", "MATURITY", "ExitSeat", "ExitSeatPlan", "LeaveSeat", "LeaveSeatPlan", "SeatChanged",
-        "SeatEmptied", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus", "full_of",
-        "seat_at", "seat_json", "validator_status",
+        "SeatEmptied", "SeatsView", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus",
+        "full_of", "seat_at", "seat_json", "seats_of", "validator_status",
     ),
     "_services": (
         "AnnounceService", "EndService", "ServiceAnnounced", "ServicePlan", "ServiceSeen", "meet_service",
@@ -1190,7 +1214,7 @@ _PARTS = {
     ),
     "_votes": (
         "CommitPlan", "CommitVotes", "FalseHardwarePlan", "FaultOpened", "FileFalseHardware", "RevealPlan",
-        "RevealVotes", "VoteCommitted", "VoteRevealed",
+        "RevealVotes", "VoteCommitted", "VoteRevealed", "measured_digest",
     ),
 }  # fmt: skip
 if not TYPE_CHECKING:

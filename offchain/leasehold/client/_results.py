@@ -102,17 +102,26 @@ async def fetch_lease_results(
     folder: Path,
     identity: str | None,
     progress: Progress | None = None,
+    *,
+    only: Sequence[str] = (),
+    force: bool = False,
 ) -> LeaseResults:
     """Fetch them into a new folder, check them, open them, and keep a copy on one's own IPFS node.
 
     identity: the age key of private outputs; `None` where there are none. progress: told bytes done, and of how many.
+    only: what is wanted of them, by paths or names as a shell has them; then no copy is kept, and nothing is noted as
+    fetched. force: into a folder that has something, where files of the same names are replaced.
 
     Raises:
-        DestinationExists, ResultsInvalid, WrongIdentity, SealBroken, DatasetError.
+        DestinationExists, ResultsInvalid, NoSuchResult, WrongIdentity, SealBroken, DatasetError.
     """
     await _bring_near(client, lease)
     shown = format_lease(lease)
-    fetched = await fetch_results(published.cid, identity, folder, client.ipfs, progress, lease=shown)
+    fetched = await fetch_results(
+        published.cid, identity, folder, client.ipfs, progress, lease=shown, only=only, force=force
+    )
+    if only:
+        return LeaseResults(published.cid, folder, fetched.manifest)
     client.home.fetched_results(client.deployment).note(lease, published.cid)
     unpinned = None
     try:

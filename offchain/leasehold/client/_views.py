@@ -60,6 +60,27 @@ class LeaseBill:
     image: str | None = None
     record: LeaseRecord | None = None
 
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """For a program, as `Plan.to_json`."""
+        return {
+            **lease_json(self.lease, self.bill, money),
+            "name": self.name,
+            "labels": dict(self.labels),
+            "model": self.model,
+            "image": self.image,
+            "started_at": self.lease.start if self.lease.state is not LeaseState.OPENED else None,
+        }
+
+    def past_json(self, money: Money) -> dict[str, Json]:
+        """The same of a lease that is over, with how it ended and what it cost."""
+        record = self.record
+        return self.to_json(money) | {
+            "reason": record.reason or None if record else None,
+            "paid": money.exact(record.paid + record.fee) if record else None,
+            "refunded": money.exact(record.refunded) if record else None,
+            "result": record.result_cid if record else None,
+        }
+
 
 async def leases_of(client: PoolClient, *, everything: bool = False) -> list[LeaseBill]:
     """The account's leases, as the index has them. everything: those that are over, too."""
@@ -136,6 +157,11 @@ class LeaseView:
     status: LeaseStatus | None
     silence: LeaseholdError | None
     name: str | None = None
+
+    @property
+    def past_its_end(self) -> bool:
+        """Whether its time is over and nobody has closed it: it is active until somebody does, and costs nothing."""
+        return self.lease.state.live and not self.bill.left
 
     def to_json(self, money: Money) -> dict[str, Json]:
         """All of it for a program, as `Plan.to_json`."""

@@ -302,17 +302,28 @@ class AgentClient:
         return await self._of_lease(LeaseMetrics, lease, "/metrics", "lease.metrics")
 
     async def logs(
-        self, lease: int, *, tail: int | None = None, follow: bool = False
+        self,
+        lease: int,
+        *,
+        tail: int | None = None,
+        follow: bool = False,
+        since: int | None = None,
+        timestamps: bool = False,
     ) -> AsyncGenerator[bytes, None]:
         """The lease's log, or its last `tail` lines; with `follow`, until its container ends.
 
-        A connection that breaks off is taken up again at the same byte, for five minutes of silence at most.
+        since: no line from before, in unix seconds by the machine's clock. timestamps: each line begins with when it
+        was written. A connection that breaks off is taken up again at the same byte, for five minutes of silence at
+        most.
         """
-        position, query = 0, {} if tail is None else {"tail": str(tail)}
+        view = {} if since is None else {"since": str(since)}
+        if timestamps:
+            view["timestamps"] = "true"
+        position, query = 0, view if tail is None else {**view, "tail": str(tail)}
         first, patience = True, _Patience(self._sleep)
         while True:
             if follow:
-                query["follow"] = "true"
+                query = {**query, "follow": "true"}
             try:
                 async with self._stream_log(lease, query) as response:
                     position = int(response.headers.get(LOG_OFFSET, position))
@@ -333,7 +344,7 @@ class AgentClient:
                 if first:
                     raise
             first = False
-            query = {"offset": str(position)} if position else query
+            query = {**view, "offset": str(position)} if position else query
             await patience.wait()
 
     @asynccontextmanager

@@ -43,7 +43,7 @@ from leasehold.market.wire import (
     refusal,
 )
 from leasehold_agent._errors import EngineDown as EngineDown
-from leasehold_agent._runtime import VolumeFacts
+from leasehold_agent._runtime import LogView, VolumeFacts
 from leasehold_agent.api import ApiServer, _public_routes
 from leasehold_agent.store import LeaseSample
 
@@ -307,6 +307,29 @@ async def test_logs(world: World, tail: int | None, text: bytes, follow: bool) -
 
 
 @pytest.mark.parametrize("tail", [None, 1])
+async def test_a_log_by_time_is_asked_for_again_as_it_was(world: World, tail: int | None) -> None:
+    """A byte's place is a place in what is shown: with stamps it is another."""
+    await world.leases.say(LEASE, b"one\n")
+    async with world.client() as client:
+        pieces = client.logs(LEASE, tail=tail, follow=True, since=1_700_000_000, timestamps=True)
+        assert await anext(pieces) == b"one\n"
+        await world.restart()
+        await world.leases.say(LEASE, b"two\n", end=True)
+        assert await collect(pieces) == b"two\n"
+    assert set(world.leases.views) == {LogView(1_700_000_000, stamped=True)}
+
+
+async def test_a_log_that_outlived_its_container_has_no_times(world: World) -> None:
+    world.leases.change(LEASE, container_id=None, kept_log=True)
+    await world.leases.say(LEASE, b"one\n", end=True)
+    async with world.client() as client:
+        assert await collect(client.logs(LEASE)) == b"one\n"
+        for view in ({"since": 0}, {"timestamps": True}):
+            with pytest.raises(AgentError, match="without them"):
+                await collect(client.logs(LEASE, **view))
+
+
+@pytest.mark.parametrize("tail", [None, 1])
 async def test_a_followed_log_goes_on_after_the_agent_was_restarted(world: World, tail: int | None) -> None:
     await world.leases.say(LEASE, b"one\ntwo\n")
     async with world.client() as client:
@@ -364,7 +387,7 @@ async def test_no_log_yet(world: World) -> None:
 
 
 async def test_a_log_that_breaks_off_is_no_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def broken(lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+    async def broken(lease: int, tail: int | None, follow: bool, view: object) -> AsyncIterator[bytes]:
         yield b"one\n"
         raise EngineDown("The Docker engine does not answer; try again.")
 

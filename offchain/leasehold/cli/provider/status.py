@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from leasehold import format_lease
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, WALLET, Invocation, shared
 from leasehold.cli.provider.money import say_due
 from leasehold.client import PROVE_TIME, ProviderDuty, provider_status
-from leasehold.market import (
-    Money,
-    fault_cost,
-    format_amount,
-    format_cells,
-    format_duration,
-    format_time,
-    machine_state,
-)
+from leasehold.market import Money, fault_cost, format_time
+from leasehold.tables import own_leases_table, own_machines_table
 
 
 @shared(ANSWERS | WALLET)
@@ -23,31 +15,10 @@ async def status(call: Invocation) -> None:
     """Show your machines, their leases, what they have earned and what can be collected."""
     async with open_session(call) as client:
         known, money = await provider_status(client), client.money
-        call.out.listing(
-            {"account": client.account, **known.to_json(money)},
-            ("machine", "state", ">stake", ">leased", "withheld", ">operator's gas"),
-            [
-                (
-                    str(machine.id),
-                    machine_state(machine),
-                    format_amount(machine.stake, money.decimals, places=6),
-                    f"{machine.leased.bit_count() / 8:g}/{machine.gpus}",
-                    f"GPU {format_cells(machine.withheld)}" if machine.withheld else "none",
-                    format_amount(known.gas[machine.id], 18, places=6),
-                )
-                for machine in known.machines
-            ],
-            empty="You have no machine in this pool: join with `leasehold provider join`.",
-        )
-        call.out.table(
-            ("lease", ">machine", "state", ">left"),
-            [
-                (format_lease(lease.id), str(lease.machine), lease.state.word,
-                 format_duration(max(0, lease.end - known.now)))
-                for lease in known.leases
-            ],
-            empty="No leases are running.",
-        )  # fmt: skip
+        told, table = known.to_json(money), own_machines_table(known, money)
+        empty = "You have no machine in this pool: join with `leasehold provider join`."
+        call.out.listing({"account": client.account, **told}, *table, empty=empty)
+        call.out.table(*own_leases_table(known), empty="No leases are running.")
         for duty in known.duties:
             call.out.warn(_said(duty, money))
         if not call.out.as_json:
