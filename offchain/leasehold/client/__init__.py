@@ -409,6 +409,11 @@ if TYPE_CHECKING:
         round_at,
         rounds_of,
     )
+    from leasehold.client._safes import (
+        SafeAt,
+        check_safe,
+        safe_at,
+    )
     from leasehold.client._seats import (
         LEAVE_DELAY,
         MATURITY,
@@ -851,6 +856,7 @@ __all__ = [
     "RoundSeen",
     "RuleOnFault",
     "RulesProposed",
+    "SafeAt",
     "SeatChanged",
     "SeatEmptied",
     "SeatsView",
@@ -941,6 +947,7 @@ __all__ = [
     "calls_of",
     "check_alive",
     "check_ledger",
+    "check_safe",
     "choose_lease",
     "choose_leases",
     "connect",
@@ -1010,6 +1017,7 @@ __all__ = [
     "round_at",
     "rounds_of",
     "rules_with",
+    "safe_at",
     "search_at_a_glance",
     "search_for_image",
     "seat_at",
@@ -1165,6 +1173,7 @@ _PARTS = {
         "RequestVerification", "RequestVerificationPlan", "RoundDuty", "RoundSeen", "VerificationAsked",
         "duty_of", "round_at", "rounds_of",
     ),
+    "_safes": ("SafeAt", "check_safe", "safe_at"),
     "_seats": (
         "LEAVE_DELAY", "MATURITY", "ExitSeat", "ExitSeatPlan", "LeaveSeat", "LeaveSeatPlan", "SeatChanged",
         "SeatEmptied", "SeatsView", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus",

@@ -17,6 +17,7 @@ FileRefused
 ├── AccessOver
 ├── OnlyCalls
 ├── ProposalExpired
+├── SafeChanged
 └── ProposalOvertaken
 AgentError
 ├── KeepsNoAudit
@@ -228,3 +229,14 @@ class ServiceUnreachable(AgentError):
 
     account: str
     kind: str
+
+
+@error_type(
+    "safe-changed",
+    problem="The Safe {address} has other owners, or another threshold, than the proposal says",
+    advice="propose it again.",
+)
+class SafeChanged(FileRefused):
+    """Its owners have changed since, or whoever made the file lied."""
+
+    address: str
