@@ -21,7 +21,15 @@ from pathlib import Path
 
 from leasehold.chain import ClosingOrder
 from leasehold_agent._errors import NoContainer, OrderVoid
-from leasehold_agent._runtime import CheckpointFacts, CommandStream, LeaseHandle, Standing, VolumeExport, VolumeFacts, Wish
+from leasehold_agent._runtime import (
+    CheckpointFacts,
+    CommandStream,
+    LeaseHandle,
+    Standing,
+    VolumeExport,
+    VolumeFacts,
+    Wish,
+)
 from leasehold_agent.store import LeaseSample
 
 _PIECE = 65536

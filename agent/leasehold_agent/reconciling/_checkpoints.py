@@ -133,8 +133,9 @@ class Checkpoints:
             return None
         return _Job(lease, workload.checkpoint, volume, why)
 
-    def _begin(self, job: _Job) -> None:
+    def _begin(self, job: _Job) -> asyncio.Task[None]:
         self._tasks[job.lease] = asyncio.create_task(self._take(job))
+        return self._tasks[job.lease]
 
     # ---------------------------------------------------------------------------------------------- at an end
 
@@ -154,7 +155,7 @@ class Checkpoints:
         """Its container stands still, and its folder with it: what lies there is kept, as far as that goes."""
         await self.close(lease)
         if (job := self._job(lease, "stop")) is not None:
-            await self._take(replace(job, seconds=_LAST_SECONDS))
+            await asyncio.wait([self._begin(replace(job, seconds=_LAST_SECONDS))])
 
     async def close(self, lease: int) -> None:
         """None of the lease is taken any more."""

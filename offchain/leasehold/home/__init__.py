@@ -12,6 +12,7 @@ from leasehold._faces import face
 
 if TYPE_CHECKING:
     from leasehold.home._age_keys import AgeKeys
+    from leasehold.home._checkpoints import KeptCheckpoints
     from leasehold.home._closing_orders import ClosingOrders
     from leasehold.home._code_memory import CodeMemory
     from leasehold.home._dataset_keys import DatasetKeys
@@ -41,6 +42,7 @@ __all__ = [
     "GivenUp",
     "Groups",
     "Home",
+    "KeptCheckpoints",
     "Kind",
     "LeaseNames",
     "NameBook",
@@ -62,6 +64,7 @@ __all__ = [
 
 _PARTS = {
     "_age_keys": ("AgeKeys",),
+    "_checkpoints": ("KeptCheckpoints",),
     "_closing_orders": ("ClosingOrders",),
     "_code_memory": ("CodeMemory",),
     "_dataset_keys": ("DatasetKeys",),
