@@ -207,8 +207,11 @@ class Bench:
         self.volumes = PlainVolumes(folder / "volumes", MountSpace())
         self.leases = LeaseBook(folder / "leases", "")
         self.carrying = Carrying(self.volumes, self.leases, cast(Ipfs, node), lambda: self.free, 5.0)
-        engine = SimpleNamespace(streams=SimpleNamespace(exec=self._exec))
-        containers = cast(Containers, SimpleNamespace(engine=engine))
+        self.state, self.held = "running", 0
+        engine = SimpleNamespace(
+            streams=SimpleNamespace(exec=self._exec), pause=self._pause, unpause=self._unpause
+        )
+        containers = cast(Containers, SimpleNamespace(engine=engine, inspect=self._inspect))
         self.checkpoints = Checkpoints(
             containers, self.volumes, self.leases, self.carrying, lambda: self.time, self._sleep
         )
@@ -219,6 +222,16 @@ class Bench:
         return self.command
 
     async def _sleep(self, _: float) -> None: ...
+
+    async def _pause(self, _: str) -> None:
+        assert self.checkpoints.holding == {LEASE}
+        self.state, self.held = "paused", self.held + 1
+
+    async def _unpause(self, _: str) -> None:
+        self.state = "running"
+
+    async def _inspect(self, _: int) -> ContainerFacts:
+        return replace(RUNS, state=self.state)
 
     async def attached(self, lease: int = LEASE, workload: Workload = WORKLOAD) -> Path:
         """A lease that is billed, and its folder."""
@@ -375,35 +388,36 @@ class TestTheCommand:
 
         bench.checkpoints.containers.engine.streams.exec = away  # type: ignore[method-assign,assignment]  # it is away
         assert (await bench.taken()).trouble == "The Docker engine does not answer."
-        await bench.checkpoints.before_end(LEASE, RUNS)
+        await bench.checkpoints.before_end(LEASE)
         assert bench.checkpoints.noted(LEASE).failures == 2
 
 
 class TestHalfIsNone:
     async def test_a_folder_that_changes_while_it_is_read(self, bench: Bench) -> None:
-        """It is read again, and where it never stands still nothing is kept of it."""
-        data = await bench.attached()
-        whole, steps = (await bench.taken()).newest, iter(range(100))
+        """It is read again, and where it never stands still, while its container does; else nothing is kept of it."""
+        data, left = await bench.attached(), [1]
+        add, whole = bench.node.add_stream, (await bench.taken()).newest
 
-        def change() -> None:
-            (data / "state").write_text(str(next(steps)))
-
-        add = bench.node.add_stream
-
-        async def slowly(parts: Any, **more: Any) -> str:
+        async def meanwhile(parts: Any, **more: Any) -> str:
             cid = await add(parts, **more)
-            if next(tries, None) is not None:
-                change()
+            if bench.state == "running" and left[0]:
+                left[0] -= 1
+                (data / "state").write_text(str(left))
             return cid
 
-        bench.node.add_stream, tries = slowly, iter(range(2))  # type: ignore[method-assign]  # as slow as a node may be
-        notes = await bench.taken()
-        assert notes.trouble == ""
-        assert notes.newest != whole
-        tries = iter(range(100))
-        changing = await bench.taken()
-        assert "changed each time" in changing.trouble
-        assert changing.kept == notes.kept
+        bench.node.add_stream = meanwhile  # type: ignore[method-assign]  # it writes while the node takes what came
+        once = await bench.taken()
+        assert (once.trouble, bench.held) == ("", 0)
+        assert once.newest != whole
+        left[0] = 100
+        held = await bench.taken()
+        assert (held.trouble, bench.held, bench.state, bench.checkpoints.holding) == ("", 1, "running", set())
+        assert held.newest != once.newest
+        bench.checkpoints.held_seconds = 0.0
+        late = await bench.taken()
+        assert "changed each time" in late.trouble
+        assert (late.kept, bench.state, bench.checkpoints.holding) == (held.kept, "running", set())
+        assert "changed each time" in (await bench.taken(container=None)).trouble
 
     @pytest.mark.parametrize("what", ["written", "renamed", "set back", "removed"])
     async def test_whatever_is_done_to_it_shows(self, bench: Bench, what: str) -> None:
@@ -582,12 +596,13 @@ class TestLook:
         bench.checkpoints.begin(LEASE, RUNS)  # it hangs, and is cut off
         await bench.called.wait()
         bench.command = Command(iter([]), 0)
-        await bench.checkpoints.before_end(LEASE, RUNS)
+        await bench.checkpoints.before_end(LEASE)
         (data / "state").write_text("written as it heard SIGTERM")
         await bench.checkpoints.after_end(LEASE)
         (made,) = bench.checkpoints.noted(LEASE).kept
         assert made.why == "stop"
-        await bench.checkpoints.before_end(LEASE, replace(RUNS, state="exited"))
+        bench.state = "exited"
+        await bench.checkpoints.before_end(LEASE)
         assert len(bench.commands) == 2
         await bench.volumes.detach(LEASE)
         await bench.checkpoints.after_end(LEASE)

@@ -218,7 +218,8 @@ class DockerRuntime:
         return CheckpointFacts() if notes.tenant != notes.author else self._host.checkpoints.facts(lease)
 
     async def take_checkpoint(self, lease: int) -> None:
-        self._host.checkpoints.begin(lease, self._reconciler.containers.get(lease))
+        # As it is now: of one that was made anew since the last look the command would not be called.
+        self._host.checkpoints.begin(lease, await self._host.containers.inspect(lease))
 
     def _mounts(self, lease: int) -> Sequence[VolumeMount]:
         """What its workload names, as long as it is its author's."""

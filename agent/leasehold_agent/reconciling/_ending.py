@@ -64,7 +64,7 @@ class Ending:
         log_step(lease, "stop")
         folder.save(notes)
         if container is not None and running:
-            await self.checkpoints.before_end(lease, container)
+            await self.checkpoints.before_end(lease)
             await self.containers.end(container, self.leases.grace(lease))
         await self.devices.take_back(lease, given)
         await self.devices.end_part(lease)

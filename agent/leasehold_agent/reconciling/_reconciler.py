@@ -302,6 +302,7 @@ class Reconciler:
                 overdue=self.host.clock() - record.ended_at >= _PUBLISHING_SECONDS,
                 ailing=self._ailing(lease),
                 attached=lease in held,
+                held=lease in self.host.checkpoints.holding,
                 word=read_word(self.host.leases.folder(lease).word, notes.workload),
             )
         for lease in self.host.snapshot.leases.keys() - here.keys():
