@@ -16,7 +16,7 @@ import docker
 
 from devnet import images
 from devnet.account import Account
-from devnet.engine import Engine
+from devnet.engine import Engine, unmount_below
 from devnet.patience import patient
 from devnet.world import PASSWORD, Host, Party, World
 from leasehold.chain import Deployment, Event, Keystore, LocalSigner, Pool, Rpc, decode_log, parse_lease
@@ -216,3 +216,4 @@ def make_site(world: World, *terms: str, engine: Engine | None = None, **setting
                 for container in site.containers():
                     with contextlib.suppress(docker.errors.NotFound):
                         client.containers.get(container["Id"]).remove(force=True)
+            unmount_below(host.folder)  # the volumes of leases that run still

@@ -93,6 +93,9 @@ CheckpointPath = Annotated[
 CheckpointCommand = Annotated[
     str | None, option("--checkpoint-command COMMAND", "Run inside before, to bring that folder up to date.")
 ]
+CheckpointSize = Annotated[
+    str | None, option("--checkpoint-size SIZE", "The most that it holds; counts thrice on the lease's disk.")
+]
 CheckpointFrom = Annotated[str | None, option("--checkpoint-from CID", "A checkpoint that it begins with.")]
 
 _KEYS = ("id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub")
@@ -135,6 +138,7 @@ class WorkloadFlags:
     checkpoint_every: CheckpointEvery = None
     checkpoint_path: CheckpointPath = None
     checkpoint_command: CheckpointCommand = None
+    checkpoint_size: CheckpointSize = None
     checkpoint_from: CheckpointFrom = None
 
     @property
@@ -239,6 +243,7 @@ def _checkpoint(flags: WorkloadFlags) -> dict[str, object]:
         "interval": flags.checkpoint_every,
         "path": flags.checkpoint_path,
         "command": None if command is None else _words("--checkpoint-command", command),
+        "size": flags.checkpoint_size,
         "source": flags.checkpoint_from,
     }
     return {name: value for name, value in given.items() if value is not None}
