@@ -197,7 +197,7 @@ class Engine:
             file.truncate(self._size_gib << 30)
         _run("mkfs.btrfs", "--quiet", str(image))
         _run("mount", "-o", "loop,noatime", str(image), str(data))
-        undo.callback(unmount_below, self.folder)
+        undo.callback(_unmount_below, self.folder)
 
     def _make_network(self, undo: contextlib.ExitStack) -> None:
         number = self._claim_subnet()
@@ -298,7 +298,7 @@ def remove(name: str) -> None:
             _end_processes_of(folder)
         _end_containers_of(name)
         for folder in folders:
-            unmount_below(folder)
+            _unmount_below(folder)
             shutil.rmtree(folder, ignore_errors=True)
         _remove_cgroups(name)
         _run(
@@ -375,7 +375,7 @@ def _end_processes(pids: Iterable[int]) -> None:
             select.select([handle], [], [], patient(10))
 
 
-def unmount_below(folder: Path) -> None:
+def _unmount_below(folder: Path) -> None:
     """Innermost first. A loop device made by `mount -o loop` goes with its mount."""
     mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
     for mount in sorted((m for m in mounts if m.startswith(f"{folder}/")), key=len, reverse=True):

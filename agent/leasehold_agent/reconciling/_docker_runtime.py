@@ -22,9 +22,11 @@ from leasehold_agent._errors import (
     VolumeTrouble,
 )
 from leasehold_agent._runtime import (
+    WHOLE_LOG,
     CheckpointFacts,
     CommandStream,
     LeaseHandle,
+    LogView,
     PublishedPort,
     Standing,
     VolumeFacts,
@@ -248,7 +250,9 @@ class DockerRuntime:
             kills=ends.kills,
         )
 
-    async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+    async def logs(
+        self, lease: int, tail: int | None, follow: bool, view: LogView = WHOLE_LOG
+    ) -> AsyncIterator[bytes]:
         kept = self._host.leases.folder(lease)
         if kept.load().cleared and kept.log.exists():
             ending = await asyncio.to_thread(kept.log.read_bytes)
@@ -257,9 +261,10 @@ class DockerRuntime:
             )
             return
         container = await self._container(lease)
-        if tail is None and await self._host.containers.engine.streams.rotated(container.id):
+        streams = self._host.containers.engine.streams
+        if tail is None and view.since is None and await streams.rotated(container.id):
             yield _ROTATED
-        async for data in self._host.containers.engine.streams.logs(container.id, tail, follow):
+        async for data in streams.logs(container.id, tail, follow, since=view.since, stamped=view.stamped):
             yield data
 
     async def exec(

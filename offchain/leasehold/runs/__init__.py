@@ -25,6 +25,14 @@ if TYPE_CHECKING:
         ResultsInTheWay,
         RunIsAnother,
     )
+    from leasehold.runs._project import (
+        PROJECT_FILE,
+        Project,
+        begin_project,
+        job_of,
+        load_project,
+        project_name,
+    )
     from leasehold.runs._run import (
         AttachRun,
         Run,
@@ -37,6 +45,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "PROJECT_FILE",
     "AttachRun",
     "BudgetTooSmall",
     "CloseWhen",
@@ -44,6 +53,7 @@ __all__ = [
     "NoSuchRun",
     "NotForARun",
     "NothingRan",
+    "Project",
     "ResultsInTheWay",
     "Run",
     "RunActed",
@@ -55,6 +65,10 @@ __all__ = [
     "RunPlan",
     "RunRules",
     "Word",
+    "begin_project",
+    "job_of",
+    "load_project",
+    "project_name",
     "run_named",
     "settle_runs",
 ]
@@ -63,6 +77,7 @@ _PARTS = {
     "_acting": ("RunActed", "RunFetched"),
     "_deciding": ("CloseWhen", "Do", "RunRules", "Word"),
     "_errors": ("BudgetTooSmall", "NoSuchRun", "NotForARun", "NothingRan", "ResultsInTheWay", "RunIsAnother"),
+    "_project": ("PROJECT_FILE", "Project", "begin_project", "job_of", "load_project", "project_name"),
     "_run": (
         "AttachRun", "Run", "RunControl", "RunFinished", "RunLog", "RunPlan", "run_named", "settle_runs",
     ),
