@@ -23,6 +23,15 @@ if TYPE_CHECKING:
         ProveSilence,
         SilenceProven,
     )
+    from leasehold.client._checkpoints import (
+        CheckpointPlan,
+        CheckpointTaken,
+        TakeCheckpoint,
+        checkpoints_of,
+        keep_checkpoint,
+        newest_checkpoint,
+        taken_now,
+    )
     from leasehold.client._choosing import (
         Choice,
         KnownLease,
@@ -621,6 +630,8 @@ __all__ = [
     "ChangeOperatorPlan",
     "ChangesNothing",
     "ChangingHost",
+    "CheckpointPlan",
+    "CheckpointTaken",
     "Choice",
     "Claim",
     "ClaimPlan",
@@ -905,6 +916,7 @@ __all__ = [
     "SwitchPlan",
     "SyncOptions",
     "Synced",
+    "TakeCheckpoint",
     "TenantLease",
     "Together",
     "TogetherDone",
@@ -948,6 +960,7 @@ __all__ = [
     "check_alive",
     "check_ledger",
     "check_safe",
+    "checkpoints_of",
     "choose_lease",
     "choose_leases",
     "connect",
@@ -979,6 +992,7 @@ __all__ = [
     "include",
     "is_address",
     "is_named",
+    "keep_checkpoint",
     "known_leases",
     "label_things",
     "lease_shell",
@@ -997,6 +1011,7 @@ __all__ = [
     "mint_key",
     "name_things",
     "named_things",
+    "newest_checkpoint",
     "order_closing",
     "outages_of",
     "outflow",
@@ -1035,6 +1050,7 @@ __all__ = [
     "sync_out",
     "tag_of",
     "take_off",
+    "taken_now",
     "tenants_of",
     "tended",
     "top_of",
@@ -1057,6 +1073,10 @@ _PARTS = {
     "_challenging": (
         "ChallengeMachine", "ChallengePlan", "MachineChallenged", "ProvePlan", "ProveSilence",
         "SilenceProven",
+    ),
+    "_checkpoints": (
+        "CheckpointPlan", "CheckpointTaken", "TakeCheckpoint", "checkpoints_of", "keep_checkpoint",
+        "newest_checkpoint", "taken_now",
     ),
     "_choosing": (
         "Choice", "KnownLease", "Which", "choose_lease", "choose_leases", "is_named", "known_leases",

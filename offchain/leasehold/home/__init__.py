@@ -12,6 +12,7 @@ from leasehold._faces import face
 
 if TYPE_CHECKING:
     from leasehold.home._age_keys import AgeKeys
+    from leasehold.home._checkpoints import KeptCheckpoints
     from leasehold.home._closing_orders import ClosingOrders
     from leasehold.home._code_memory import CodeMemory
     from leasehold.home._config import as_toml, read_config, write_config
@@ -47,6 +48,7 @@ __all__ = [
     "Glimpse",
     "Groups",
     "Home",
+    "KeptCheckpoints",
     "Kind",
     "LeaseNames",
     "NameBook",
@@ -75,6 +77,7 @@ __all__ = [
 
 _PARTS = {
     "_age_keys": ("AgeKeys",),
+    "_checkpoints": ("KeptCheckpoints",),
     "_closing_orders": ("ClosingOrders",),
     "_code_memory": ("CodeMemory",),
     "_config": ("as_toml", "read_config", "write_config"),

@@ -78,7 +78,8 @@ class TryLook:
     code is to be handed in from here. order_used: the order to close it was carried out. ordered: such an order is
     there. published: nothing of its results is missing on the chain. unusable: for how long its agent has said nothing,
     or its machine been down. ended_for: how long its command has been seen to have ended. waited: how long it has been
-    seen to wait for its start, by this computer's clock: a chain that makes no blocks has none.
+    seen to wait for its start, by this computer's clock: a chain that makes no blocks has none. checkpoint: the CID of
+    its newest one, where that is to be had.
     """
 
     lease: Lease | None = None
@@ -95,6 +96,7 @@ class TryLook:
     ended_for: int = 0
     idle: bool = False
     waited: int = 0
+    checkpoint: str = ""
 
     @property
     def state(self) -> LeaseState:
@@ -156,6 +158,7 @@ class Do(Enum):
     OPEN = auto()
     EXTEND = auto()
     FETCH = auto()
+    KEEP = auto()  # a copy of its newest checkpoint
     FINISH = auto()
     LEAVE = auto()
     WAIT = auto()
@@ -293,6 +296,8 @@ def _running(look: RunLook, place: int, tried: Try, seen: TryLook) -> Act:
         return Act(Do.DONE, place)
     if rules.close_when is CloseWhen.IDLE and seen.idle:
         return Act(Do.DONE, place, why="idle")
+    if seen.checkpoint not in ("", tried.checkpoint):
+        return Act(Do.KEEP, place, why=seen.checkpoint)
     if seen.unusable >= rules.gone_after:
         return Act(Do.GIVE_UP, place, given_up=GivenUp.GONE, why="its machine is gone")
     if look.now >= lease.end and not lease.noticed:
