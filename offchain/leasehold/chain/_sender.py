@@ -31,6 +31,7 @@ from eth_utils.crypto import keccak
 from leasehold.chain._fees import Fees
 from leasehold.chain._rpc import Rpc
 from leasehold.chain._signer import Signer
+from leasehold.chain._turn import present_turn
 from leasehold.chain._types import Receipt
 from leasehold.errors import (
     ChainError,
@@ -191,7 +192,7 @@ class Sender:
 
         Raises the ContractError that it would revert with before anything is sent; GasFundsLow;
         TransactionFailed when it reverts in the block after all; TransactionTimeout; RpcUnavailable when
-        no node takes it.
+        no node takes it; in a turn of the account, TurnTaken.
         """
         if not is_address(to):
             raise ChainError(f"`{to}` is not an address", "it has 40 hex digits after 0x.")
@@ -208,6 +209,8 @@ class Sender:
             finally:
                 self._in_flight.discard(flight.nonce)
             self._remember(flight)
+            if (turn := present_turn()) is not None:
+                turn.passed(self.address)
             return await self._landed(raw, intent)
 
     def _remember(self, flight: _Flight) -> None:
@@ -235,6 +238,8 @@ class Sender:
             while True:
                 count = await self._eth.transaction_count("latest" if self._overtakes else "pending")
                 nonce = max(count, taken + 1, max(self._in_flight, default=-1) + 1)
+                if (turn := present_turn()) is not None:
+                    turn.check(self.address, nonce)
                 flight = _Flight(nonce, fees, self._clock(), await self._eth.block_number())
                 try:
                     await self._broadcast(flight, intent, fees)

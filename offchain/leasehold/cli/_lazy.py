@@ -45,6 +45,7 @@ GROUPS = {
          "moving", "transfer", "auto_extend", "quotes", "access", "ssh_config", "copying", "results", "statements",
          "challenge", "faults", "compensate", "pools"),
     ),
+    "guard": GroupHelp("Have your leases looked after while nobody is there: warn, extend, recover.", ("guard",)),
     "wallet": GroupHelp("Make keys; see, approve, deposit and withdraw money.", ("wallet",)),
     "provider": GroupHelp(
         "Offer machines: join, set terms, collect, leave.",

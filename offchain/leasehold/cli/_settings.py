@@ -17,6 +17,9 @@ from leasehold.cli._completion import DEFAULT_HOME
 from leasehold.cli._options import Globals
 from leasehold.errors import SettingsError
 
+GUARD = "guard"
+"""The table of `config.toml` that says what a guard does."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -104,7 +107,9 @@ def _environment() -> dict[str, object]:
 
 def _file(path: Path) -> dict[str, object]:
     try:
-        return tomllib.loads(path.read_text()) if path.is_file() else {}
+        said = tomllib.loads(path.read_text()) if path.is_file() else {}
+        said.pop(GUARD, None)  # a guard reads that by itself
+        return said
     except (tomllib.TOMLDecodeError, OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"config.toml cannot be read ({error}): correct it.") from error
 

@@ -69,6 +69,9 @@ async def run(
     spot: Annotated[
         bool, option("--spot", "At the lower price for leases that may be ended with notice.")
     ] = False,
+    recover: Annotated[
+        bool, option("--recover", "Let your guard go on with it on other machines, within `--budget`.")
+    ] = False,
     max_price: MaxPrice = None,
     budget: Annotated[
         str | None, option("--budget AMOUNT", "Most whole tokens that all tries hold and spend.")
@@ -138,6 +141,7 @@ async def run(
         idle=idle,
         detach=detach,
         approves=approve,
+        recover=recover,
     )
     return await _carry_on(call, request, approve)
 

@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from leasehold.home._closing_orders import ClosingOrders
     from leasehold.home._code_memory import CodeMemory
     from leasehold.home._dataset_keys import DatasetKeys
+    from leasehold.home._errors import RunUnreadable
     from leasehold.home._fetched_results import FetchedResults
     from leasehold.home._fleet_book import FleetBook
     from leasehold.home._groups import Groups
+    from leasehold.home._guard_notes import GuardNotes, Pending, Remembered, Standing
     from leasehold.home._home import Home
+    from leasehold.home._jobs import Jobs
     from leasehold.home._lease_names import LeaseNames
     from leasehold.home._names import Kind, NameBook, Tag
     from leasehold.home._offer_book import OfferBook
@@ -40,16 +43,22 @@ __all__ = [
     "FleetBook",
     "GivenUp",
     "Groups",
+    "GuardNotes",
     "Home",
+    "Jobs",
     "Kind",
     "LeaseNames",
     "NameBook",
     "OfferBook",
+    "Pending",
     "PendingSessions",
     "RegistryLogins",
+    "Remembered",
     "RunRecord",
+    "RunUnreadable",
     "Runs",
     "SealedWorkloads",
+    "Standing",
     "Statements",
     "Tag",
     "Try",
@@ -68,7 +77,10 @@ _PARTS = {
     "_fetched_results": ("FetchedResults",),
     "_fleet_book": ("FleetBook",),
     "_groups": ("Groups",),
+    "_errors": ("RunUnreadable",),
     "_home": ("Home",),
+    "_guard_notes": ("GuardNotes", "Pending", "Remembered", "Standing"),
+    "_jobs": ("Jobs",),
     "_lease_names": ("LeaseNames",),
     "_names": ("Kind", "NameBook", "Tag"),
     "_offer_book": ("OfferBook",),

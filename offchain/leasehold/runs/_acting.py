@@ -13,6 +13,7 @@ from leasehold.chain import LeaseState
 from leasehold.client import (
     Approved,
     Close,
+    ClosingOrdered,
     Extended,
     HandedOver,
     LeasesOpened,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from leasehold.client import PoolClient
 
 NO_RESULTS = "none"
-_ONLY_SETTLES = frozenset({Do.KNOW, Do.DROP, Do.END, Do.CANCEL, Do.CLOSE})
+_ONLY_SETTLES = frozenset({Do.KNOW, Do.FORGET, Do.DROP, Do.END, Do.CANCEL, Do.CLOSE})
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,9 @@ class Acting:
         lease = seen.lease if seen is not None else None
         if act.do is Do.KNOW:
             assert lease is not None
-            self._note(place, lease=lease.id)
+            self._note(place, lease=lease.id, **_revived(self.record.tries[place]))
+        elif act.do is Do.FORGET:
+            self._note(place, lease=None)
         elif act.do is Do.DROP:
             self._note(place, cost=0, given_up=GivenUp.UNSENT, why="it was never opened")
         elif act.do is Do.END:
@@ -175,6 +178,7 @@ class Acting:
             self._note(place, given_up=None, why="")
         elif act.do is Do.FINISH:
             self.runs.keep(replace(self.record, ended=act.why))
+            self.client.home.jobs(self.client.deployment).drop(self.name)
         else:
             async for step in self._sent(act, look):
                 yield step
@@ -226,7 +230,10 @@ class Acting:
                     yield step
 
     async def _order(self, number: int, tried: Try) -> Step:
+        """Have it signed. Nobody signs for an account but its own wallet: a delegate closes it himself."""
         self.memory.ordered.add(number)
+        if self.client.other is not None:
+            return ClosingOrdered(number, None)
         kept = self.client.home.closing_orders(self.client.deployment).get(number)
         if kept is not None:
             return await hand_order(self.client, *kept)
@@ -316,8 +323,25 @@ class Acting:
         if self.first is not None and not look.record.tries:
             return self.first
         assert self.rent is not None
-        tried = {tried.machine for tried in look.record.tries if tried.given_up is not GivenUp.UNSENT}
-        return await plan_within(self.client, without_machines(self.rent, tried), look.left)
+        return await plan_within(self.client, without_machines(self.rent, avoided(look)), look.left)
+
+
+def avoided(look: RunLook) -> set[int]:
+    """Machines that are not tried again. Of a run that is recovered these are not those that it was on before the
+    last: a spot machine that was wanted elsewhere for an hour is as good as any.
+    """
+    tries = [tried for tried in look.record.tries if tried.given_up is not GivenUp.UNSENT]
+    last = tries[-1:]
+    return {
+        tried.machine
+        for tried in tries
+        if not look.rules.recover or tried in last or tried.given_up is not GivenUp.GONE
+    }
+
+
+def _revived(tried: Try) -> dict[str, object]:
+    """What changes of a try that was dropped as never sent, and was."""
+    return {"given_up": None, "cost": None, "why": ""} if tried.given_up is GivenUp.UNSENT else {}
 
 
 def without_machines(rent: Rent, tried: set[int]) -> Rent:
