@@ -29,6 +29,8 @@ _MOST_SECRET = 4_096
 
 
 def _seconds(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("it should be a duration such as 30m")
     if not isinstance(value, str):
         return value
     try:

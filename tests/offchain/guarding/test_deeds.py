@@ -27,7 +27,7 @@ TABLE = [
     ("nothing is due", snapshot(sight()), KEEP, []),
     ("no rule", snapshot(sight(lease(end=SOON))), {}, []),
     ("extended", snapshot(sight(lease(end=SOON))), KEEP, extends(HOUR)),
-    ("no longer than it may be kept", snapshot(sight(lease(start=NOW - 20 * HOUR + 700, end=SOON))), KEEP, extends(100)),
+    ("no longer than it may be", snapshot(sight(lease(start=NOW - 20 * HOUR + 700, end=SOON))), KEEP, extends(100)),
     ("kept as long as it may be", snapshot(sight(lease(start=NOW - 20 * HOUR, end=SOON))), KEEP, []),
     ("its budget is used up", snapshot(sight(lease(end=SOON))), {"keep": {"all": {**RULE, "budget": "4"}}}, []),
     ("under notice", snapshot(sight(lease(end=SOON, noticed=True))), KEEP, []),
