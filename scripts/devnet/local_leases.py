@@ -21,7 +21,15 @@ from pathlib import Path
 
 from leasehold.chain import ClosingOrder
 from leasehold_agent._errors import NoContainer, OrderVoid
-from leasehold_agent._runtime import CommandStream, LeaseHandle, Standing, VolumeExport, VolumeFacts, Wish
+from leasehold_agent._runtime import (
+    CheckpointFacts,
+    CommandStream,
+    LeaseHandle,
+    Standing,
+    VolumeExport,
+    VolumeFacts,
+    Wish,
+)
 from leasehold_agent.store import LeaseSample
 
 _PIECE = 65536
@@ -123,6 +131,13 @@ class LocalLeases:
     async def power(self, lease: int, wish: Wish) -> None:
         self.powered.append((lease, wish))
         self.change(lease, phase="stopped" if wish == "stop" else "running")
+
+    async def checkpoints(self, lease: int) -> CheckpointFacts:
+        """None: no container here has a folder for them."""
+        return CheckpointFacts()
+
+    async def take_checkpoint(self, lease: int) -> None:
+        raise NoContainer("The lease has no folder for checkpoints attached.")
 
     async def volumes(self, lease: int) -> Sequence[VolumeFacts]:
         return self.volumes_of.get(lease, [])

@@ -36,6 +36,7 @@ from leasehold.market.wire import (
     BadCall,
     BodyTooLarge,
     ChainUnreachable,
+    CheckpointStanding,
     ClosingOrderDocument,
     CodeTaken,
     CodeWanted,
@@ -45,6 +46,7 @@ from leasehold.market.wire import (
     Health,
     Heartbeat,
     Kept,
+    LeaseCheckpoints,
     LeaseMetrics,
     LeaseNotice,
     LeaseReading,
@@ -229,6 +231,7 @@ def create_app(api: Api) -> FastAPI:
     _lease_routes(app, api)
     _power_routes(app, api)
     _volume_routes(app, api)
+    _checkpoint_routes(app, api)
     _order_route(app, api)
     _code_routes(app, api)
     _stream_routes(app, api)
@@ -462,6 +465,30 @@ def _volume_routes(app: FastAPI, api: Api) -> None:
         return await told(handle)
 
 
+def _checkpoint_routes(app: FastAPI, api: Api) -> None:
+    async def told(handle: LeaseHandle) -> LeaseCheckpoints:
+        facts = await api.context.runtime.checkpoints(handle.lease)
+        kept = [CheckpointStanding.model_validate(asdict(made)) for made in facts.kept]
+        return LeaseCheckpoints(
+            lease=format_lease(handle.lease), kept=kept, running=facts.running, trouble=facts.trouble
+        )
+
+    @app.get("/v1/leases/{lease}/checkpoints", operation_id="lease_checkpoints")
+    async def checkpoints(request: Request, lease: LeaseText) -> LeaseCheckpoints:
+        """The lease's checkpoints that are whole, each a CID, and how the last attempt went."""
+        _no_body(request)
+        return await told((await api.grant(request, lease, "lease.checkpoints"))[1])
+
+    @app.put("/v1/leases/{lease}/checkpoints", operation_id="lease_checkpoint")
+    async def checkpoint(request: Request, lease: LeaseText) -> LeaseCheckpoints:
+        """Begin to take one now, unless one is being taken. They are asked for until it is done."""
+        _no_body(request)
+        grant, handle = await api.grant(request, lease, "lease.checkpoint")
+        await api.context.runtime.take_checkpoint(handle.lease)
+        _log.info("lease.checkpoint", lease=format_lease(handle.lease), account=grant.request.account)
+        return await told(handle)
+
+
 def _order_route(app: FastAPI, api: Api) -> None:
     @app.put(
         "/v1/leases/{lease}/closing-orders/{digest}",
@@ -649,6 +676,7 @@ def _status(handle: LeaseHandle) -> LeaseStatus:
         kept=_kept(handle),
         name=handle.name,
         volumes=list(handle.volumes),
+        checkpoint=handle.checkpoint,
         exit_code=handle.ended_with,
         closes_when_done=handle.closes_when_done,
         renews=None if handle.renews is None else format_lease(handle.renews),

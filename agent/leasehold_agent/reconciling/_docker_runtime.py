@@ -21,7 +21,15 @@ from leasehold_agent._errors import (
     VolumeHeld,
     VolumeTrouble,
 )
-from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort, Standing, VolumeFacts, Wish
+from leasehold_agent._runtime import (
+    CheckpointFacts,
+    CommandStream,
+    LeaseHandle,
+    PublishedPort,
+    Standing,
+    VolumeFacts,
+    Wish,
+)
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import connect
@@ -113,6 +121,7 @@ class DockerRuntime:
             read_seconds=host.readers.left(lease) if kept[0] is not None else None,
             renews=notes.renews,
             host=self._published_at(desired, container),
+            checkpoint=host.checkpoints.noted(lease).newest if mine else None,
         )
 
     def _published_at(self, desired: Desired | None, container: ContainerFacts | None) -> str | None:
@@ -203,6 +212,13 @@ class DockerRuntime:
             raise VolumeTrouble(
                 f"The volume is attached to lease {format_lease(error.lease)}: close that one first."
             ) from error
+
+    async def checkpoints(self, lease: int) -> CheckpointFacts:
+        notes = self._host.leases.folder(lease).load()
+        return CheckpointFacts() if notes.tenant != notes.author else self._host.checkpoints.facts(lease)
+
+    async def take_checkpoint(self, lease: int) -> None:
+        self._host.checkpoints.begin(lease, self._reconciler.containers.get(lease))
 
     def _mounts(self, lease: int) -> Sequence[VolumeMount]:
         """What its workload names, as long as it is its author's."""

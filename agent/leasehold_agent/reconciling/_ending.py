@@ -15,6 +15,7 @@ from leasehold.files import replace_file
 from leasehold_agent.cards import Devices
 from leasehold_agent.chain import ChainGate, ChainSnapshot
 from leasehold_agent.reconciling._carrying import Carrying
+from leasehold_agent.reconciling._checkpoints import Checkpoints
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._host import LeaseReaders
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
@@ -34,6 +35,7 @@ class Ending:
     leases: LeaseBook
     volumes: Volumes
     carrying: Carrying
+    checkpoints: Checkpoints
     results: Publishing
     devices: Devices
     readers: LeaseReaders
@@ -62,11 +64,13 @@ class Ending:
         log_step(lease, "stop")
         folder.save(notes)
         if container is not None and running:
+            await self.checkpoints.before_end(lease, container)
             await self.containers.end(container, self.leases.grace(lease))
-        await self.carrying.close(lease)
-        await self.volumes.detach(lease)
         await self.devices.take_back(lease, given)
         await self.devices.end_part(lease)
+        await self.checkpoints.after_end(lease)
+        await self.carrying.close(lease)
+        await self.volumes.detach(lease)
         folder.forget_secrets()
         await self.containers.remove_network(lease)
         self.leases.record(lease).ready = False
@@ -87,7 +91,7 @@ class Ending:
         log_step(lease, "clear")
         await self.containers.remove(lease)
         await self.containers.remove_network(lease)
-        exported = await self.carrying.forget(lease)
+        exported = await self.carrying.forget(lease) | await self.checkpoints.forget(lease)
         await self.volumes.detach(lease)
         folder.clear(folder.log)
         for cid in exported:
@@ -109,7 +113,7 @@ class Ending:
         await self.readers.close(lease)
         await self.containers.remove(lease)
         await self.containers.remove_network(lease)
-        exported = await self.carrying.forget(lease)
+        exported = await self.carrying.forget(lease) | await self.checkpoints.forget(lease)
         await self.volumes.detach(lease)
         folder = self.leases.folder(lease)
         await self.results.unpin(lease, folder.load().published_here | exported)

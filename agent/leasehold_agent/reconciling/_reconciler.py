@@ -110,7 +110,14 @@ class Reconciler:
         self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
         self._closing = Closing(chain, leases, host.facts.settings.close_cost)
         self._changes = Changes(
-            chain, containers, leases, host.volumes, host.carrying, self._results, host.devices
+            chain,
+            containers,
+            leases,
+            host.volumes,
+            host.carrying,
+            host.checkpoints,
+            self._results,
+            host.devices,
         )
         self._ending = Ending(
             chain,
@@ -118,6 +125,7 @@ class Reconciler:
             leases,
             host.volumes,
             host.carrying,
+            host.checkpoints,
             self._results,
             host.devices,
             host.readers,
@@ -180,6 +188,8 @@ class Reconciler:
         self._forget_others({action.lease for action in actions})
         for action in actions:
             self._begin(action)
+        if host.estranged is None and host.snapshot.current:
+            host.checkpoints.look(host.snapshot, self.containers, rules.windows)
         # The engine has answered, and every network is closed off as it should be.
         serves = starts and host.reachable()
         self._serves = serves and host.estranged is None and host.snapshot.current
@@ -505,6 +515,7 @@ class Reconciler:
         await self._duties.drop()
         await self.host.readers.aclose()
         await self.host.idle.aclose()
+        await self.host.checkpoints.aclose()
         await self.host.carrying.aclose()
 
 

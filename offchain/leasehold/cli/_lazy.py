@@ -42,8 +42,8 @@ GROUPS = {
     "": GroupHelp(
         "Rent GPU time from whoever has some, or offer your own. The chain keeps the accounts.",
         ("init", "doctor", "run", "machines", "machine", "rent", "leases", "top", "cost", "naming", "tenancy", "power",
-         "moving", "transfer", "auto_extend", "quotes", "access", "ssh_config", "copying", "results", "statements",
-         "challenge", "faults", "compensate", "pools"),
+         "moving", "transfer", "auto_extend", "quotes", "access", "ssh_config", "copying", "results", "checkpoints",
+         "statements", "challenge", "faults", "compensate", "pools"),
     ),
     "guard": GroupHelp("Have your leases looked after while nobody is there: warn, extend, recover.", ("guard",)),
     "wallet": GroupHelp("Make keys; see, approve, deposit and withdraw money.", ("wallet",)),

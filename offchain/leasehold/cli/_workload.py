@@ -81,6 +81,19 @@ Grace = Annotated[str | None, option("--grace DURATION", "From SIGTERM to SIGKIL
 CodePlace = Annotated[
     str | None, option("--code DIR[:PATH]", "A folder that goes in, to /work; not what .gitignore names.")
 ]
+CheckpointEvery = Annotated[
+    str | None,
+    option(
+        "--checkpoint-every DURATION", "Keep what it has got to, such as every 10m, to go on from elsewhere."
+    ),
+]
+CheckpointPath = Annotated[
+    str | None, option("--checkpoint-path PATH", "The folder that is kept; by default /checkpoint.")
+]
+CheckpointCommand = Annotated[
+    str | None, option("--checkpoint-command COMMAND", "Run inside before, to bring that folder up to date.")
+]
+CheckpointFrom = Annotated[str | None, option("--checkpoint-from CID", "A checkpoint that it begins with.")]
 
 _KEYS = ("id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub")
 
@@ -119,6 +132,10 @@ class WorkloadFlags:
     ready: Ready = None
     grace: Grace = None
     code: CodePlace = None
+    checkpoint_every: CheckpointEvery = None
+    checkpoint_path: CheckpointPath = None
+    checkpoint_command: CheckpointCommand = None
+    checkpoint_from: CheckpointFrom = None
 
     @property
     def names_a_workload(self) -> bool:
@@ -194,6 +211,7 @@ def build_workload(
     for field, added in (
         ("env", {**read_variables(flags.env_file or ()), **dict(map(parse_variable, flags.env or ()))}),
         ("secrets", secrets),
+        ("checkpoint", _checkpoint(flags)),
     ):
         if added:
             present = data.get(field)
@@ -212,6 +230,18 @@ def _words(flag: str, text: str) -> list[str]:
         return shlex.split(text)
     except ValueError as error:
         raise InvalidInput(f"{flag}: '{text}' has a quote without its other end.") from error
+
+
+def _checkpoint(flags: WorkloadFlags) -> dict[str, object]:
+    """Nothing where nothing is said of it; any word of it makes checkpoints."""
+    command = flags.checkpoint_command
+    given = {
+        "interval": flags.checkpoint_every,
+        "path": flags.checkpoint_path,
+        "command": None if command is None else _words("--checkpoint-command", command),
+        "source": flags.checkpoint_from,
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _ulimit(text: str) -> tuple[str, object]:

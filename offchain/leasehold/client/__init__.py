@@ -23,6 +23,15 @@ if TYPE_CHECKING:
         ProveSilence,
         SilenceProven,
     )
+    from leasehold.client._checkpoints import (
+        CheckpointPlan,
+        CheckpointTaken,
+        TakeCheckpoint,
+        checkpoints_of,
+        keep_checkpoint,
+        newest_checkpoint,
+        taken_now,
+    )
     from leasehold.client._choosing import (
         Choice,
         KnownLease,
@@ -575,6 +584,8 @@ __all__ = [
     "ChangeOperator",
     "ChangeOperatorPlan",
     "ChangesNothing",
+    "CheckpointPlan",
+    "CheckpointTaken",
     "Choice",
     "Claim",
     "ClaimPlan",
@@ -846,6 +857,7 @@ __all__ = [
     "SwitchPlan",
     "SyncOptions",
     "Synced",
+    "TakeCheckpoint",
     "TenantLease",
     "Together",
     "TogetherDone",
@@ -886,6 +898,7 @@ __all__ = [
     "calls_of",
     "check_alive",
     "check_ledger",
+    "checkpoints_of",
     "choose_lease",
     "choose_leases",
     "connect",
@@ -916,6 +929,7 @@ __all__ = [
     "include",
     "is_address",
     "is_named",
+    "keep_checkpoint",
     "known_leases",
     "label_things",
     "lease_shell",
@@ -930,6 +944,7 @@ __all__ = [
     "mint_key",
     "name_things",
     "named_things",
+    "newest_checkpoint",
     "order_closing",
     "outages_of",
     "outflow",
@@ -963,6 +978,7 @@ __all__ = [
     "sync_out",
     "tag_of",
     "take_off",
+    "taken_now",
     "tended",
     "top_of",
     "totals",
@@ -984,6 +1000,10 @@ _PARTS = {
     "_challenging": (
         "ChallengeMachine", "ChallengePlan", "MachineChallenged", "ProvePlan", "ProveSilence",
         "SilenceProven",
+    ),
+    "_checkpoints": (
+        "CheckpointPlan", "CheckpointTaken", "TakeCheckpoint", "checkpoints_of", "keep_checkpoint",
+        "newest_checkpoint", "taken_now",
     ),
     "_choosing": (
         "Choice", "KnownLease", "Which", "choose_lease", "choose_leases", "is_named", "known_leases",

@@ -12,6 +12,7 @@ from leasehold._faces import face
 
 if TYPE_CHECKING:
     from leasehold.home._age_keys import AgeKeys
+    from leasehold.home._checkpoints import KeptCheckpoints
     from leasehold.home._closing_orders import ClosingOrders
     from leasehold.home._code_memory import CodeMemory
     from leasehold.home._dataset_keys import DatasetKeys
@@ -46,6 +47,7 @@ __all__ = [
     "GuardNotes",
     "Home",
     "Jobs",
+    "KeptCheckpoints",
     "Kind",
     "LeaseNames",
     "NameBook",
@@ -71,15 +73,16 @@ __all__ = [
 
 _PARTS = {
     "_age_keys": ("AgeKeys",),
+    "_checkpoints": ("KeptCheckpoints",),
     "_closing_orders": ("ClosingOrders",),
     "_code_memory": ("CodeMemory",),
     "_dataset_keys": ("DatasetKeys",),
+    "_errors": ("RunUnreadable",),
     "_fetched_results": ("FetchedResults",),
     "_fleet_book": ("FleetBook",),
     "_groups": ("Groups",),
-    "_errors": ("RunUnreadable",),
-    "_home": ("Home",),
     "_guard_notes": ("GuardNotes", "Pending", "Remembered", "Standing"),
+    "_home": ("Home",),
     "_jobs": ("Jobs",),
     "_lease_names": ("LeaseNames",),
     "_names": ("Kind", "NameBook", "Tag"),

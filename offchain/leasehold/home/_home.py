@@ -129,6 +129,10 @@ class Home:
         """Which results of a pool's leases were fetched here."""
         return home.FetchedResults(self.path, deployment)
 
+    def checkpoints(self, deployment: chain.Deployment) -> home.KeptCheckpoints:
+        """Which checkpoint of each of a pool's leases one's own node keeps."""
+        return home.KeptCheckpoints(self.path, deployment)
+
     def closing_orders(self, deployment: chain.Deployment) -> home.ClosingOrders:
         """Which of a pool's leases close when their jobs are done, as it was signed here."""
         return home.ClosingOrders(self.path, deployment)

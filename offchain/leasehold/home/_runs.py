@@ -46,7 +46,8 @@ class Try:
     workload: SHA-256 in hex of what was sealed for it, by which the chain is asked for the lease; empty where nothing
     was handed over. escrow: what its opening takes, token units. lease: its id on chain, once that is known. given_up:
     why it is wanted no more. cost: what it cost in all, token units, once it is over. done: its command has ended by
-    itself, with `exit_code` where that is known. why: in a few words, for people, what became of it.
+    itself, with `exit_code` where that is known. why: in a few words, for people, what became of it. checkpoint: the
+    CID of the last one that is kept here.
     """
 
     machine: int
@@ -58,6 +59,7 @@ class Try:
     done: bool = False
     exit_code: int | None = None
     why: str = ""
+    checkpoint: str = ""
 
     @property
     def over(self) -> bool:

@@ -62,6 +62,7 @@ from leasehold.market.wire import (
     CodeWanted,
     EngineUnavailable,
     Health,
+    LeaseCheckpoints,
     LeaseMetrics,
     LeaseStanding,
     LeaseStatus,
@@ -274,6 +275,16 @@ class AgentClient:
         path = f"/v1/leases/{format_lease(lease)}/volumes/{name}"
         sign = partial(self._sign, "DELETE", path, "", "lease.discard", lease, EMPTY_BODY)
         return await self._document(LeaseVolumes, "DELETE", path, sign=sign)
+
+    async def checkpoints(self, lease: int) -> LeaseCheckpoints:
+        """The lease's checkpoints that are whole, and how the last attempt went."""
+        return await self._of_lease(LeaseCheckpoints, lease, "/checkpoints", "lease.checkpoints")
+
+    async def take_checkpoint(self, lease: int) -> LeaseCheckpoints:
+        """Begin to take one now. Raises `NotRunning` where the lease has no folder for them."""
+        path = f"/v1/leases/{format_lease(lease)}/checkpoints"
+        sign = partial(self._sign, "PUT", path, "", "lease.checkpoint", lease, EMPTY_BODY)
+        return await self._document(LeaseCheckpoints, "PUT", path, sign=sign)
 
     async def metrics(self, lease: int) -> LeaseMetrics:
         """What the lease has used so far, for a day at most."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -28,11 +29,13 @@ from leasehold.client import (
     fetch_lease_results,
     hand_in,
     hand_order,
+    keep_checkpoint,
+    newest_checkpoint,
     order_closing,
     published_results,
     under_way,
 )
-from leasehold.errors import AgentError, ContractError
+from leasehold.errors import AgentError, ContractError, DatasetError
 from leasehold.home import GivenUp, RunRecord, Runs, Try
 from leasehold.market import MarketError, NoMachineMatches, NotEnoughFunds, Payment
 from leasehold.market.wire import AgentUnreachable
@@ -53,6 +56,8 @@ if TYPE_CHECKING:
     from leasehold.client import PoolClient
 
 NO_RESULTS = "none"
+UNKEPT_SECONDS = 30.0
+"""How long a checkpoint is left that one's own node could not fetch."""
 _ONLY_SETTLES = frozenset({Do.KNOW, Do.FORGET, Do.DROP, Do.END, Do.CANCEL, Do.CLOSE})
 
 
@@ -208,6 +213,8 @@ class Acting:
         elif act.do is Do.EXTEND:
             async for step in self._extend(tried.lease, act.seconds):
                 yield step
+        elif act.do is Do.KEEP:
+            await self._keep(act.place, tried.lease, act.why)
         elif act.do is Do.FETCH:
             async for step in self._fetch(tried.lease):
                 yield step
@@ -262,6 +269,18 @@ class Acting:
             renter.check_allowance(payment)
         elif (receipt := await renter.approve(payment)) is not None:
             yield Approved(receipt, payment.pulled)
+
+    async def _keep(self, place: int, number: int, cid: str) -> bool:
+        """A copy of a checkpoint on one's own node, for the machine after this one. What cannot be had now is left for
+        a while: the run goes on.
+        """
+        try:
+            await keep_checkpoint(self.client, number, cid)
+        except (DatasetError, TimeoutError):
+            self.memory.unkept = {cid: time.monotonic() + UNKEPT_SECONDS}
+            return False
+        self._note(place, checkpoint=cid)
+        return True
 
     async def _fetch(self, number: int) -> AsyncIterator[Step]:
         """Fetch the results into a new folder. One that is there may be ours of before, or anybody's: it stays."""
@@ -323,7 +342,22 @@ class Acting:
         if self.first is not None and not look.record.tries:
             return self.first
         assert self.rent is not None
-        return await plan_within(self.client, without_machines(self.rent, avoided(look)), look.left)
+        rent = without_machines(await self._restored(self.rent), avoided(look))
+        return await plan_within(self.client, rent, look.left)
+
+    async def _restored(self, rent: Rent) -> Rent:
+        """The same wish, beginning with the newest checkpoint of the last try that made one. What its machine names and
+        nobody can fetch is not that, where an older one is here.
+        """
+        if rent.workload is None or rent.workload.checkpoint is None:
+            return rent
+        for place, tried in reversed(list(enumerate(self.record.tries))):
+            cid = None if tried.lease is None else await newest_checkpoint(self.client, tried.lease)
+            if tried.lease is not None and cid is not None and cid != tried.checkpoint:
+                cid = cid if await self._keep(place, tried.lease, cid) else tried.checkpoint or cid
+            if cid := cid or tried.checkpoint:
+                return replace(rent, workload=rent.workload.restored_from(cid))
+        return rent
 
 
 def avoided(look: RunLook) -> set[int]:

@@ -84,6 +84,7 @@ class TryLook:
     or its machine been down. ended_for: how long its command has been seen to have ended. waited: how long it has been
     seen to wait for its start, by this computer's clock: a chain that makes no blocks has none. lost: the chain knows
     the lease that was noted no more, a reorganisation having taken it back; `lease` is what it has in its place.
+    checkpoint: the CID of its newest one, where that is to be had.
     """
 
     lease: Lease | None = None
@@ -101,6 +102,7 @@ class TryLook:
     idle: bool = False
     waited: int = 0
     lost: bool = False
+    checkpoint: str = ""
 
     @property
     def state(self) -> LeaseState:
@@ -163,6 +165,7 @@ class Do(Enum):
     OPEN = auto()
     EXTEND = auto()
     FETCH = auto()
+    KEEP = auto()  # a copy of its newest checkpoint
     FINISH = auto()
     LEAVE = auto()
     WAIT = auto()
@@ -305,6 +308,8 @@ def _running(look: RunLook, place: int, tried: Try, seen: TryLook) -> Act:
         return Act(Do.DONE, place)
     if rules.close_when is CloseWhen.IDLE and seen.idle:
         return Act(Do.DONE, place, why="idle")
+    if seen.checkpoint not in ("", tried.checkpoint):
+        return Act(Do.KEEP, place, why=seen.checkpoint)
     if seen.unusable >= rules.gone_after:
         return Act(Do.GIVE_UP, place, given_up=GivenUp.GONE, why="its machine is gone")
     if look.now >= lease.end and not lease.noticed:

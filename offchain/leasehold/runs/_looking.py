@@ -31,6 +31,7 @@ class Memory:
 
     handed: whose code is in. seen: since when it waits for the start. ordered: whose order was tried. extends: whether
     more time can be had. others: whether more machines can be tried. code: there is a folder of code.
+    unkept: checkpoints that were not to be had, and until when they are left.
     """
 
     handed: set[int] = field(default_factory=set)
@@ -41,6 +42,7 @@ class Memory:
     extends: bool = True
     others: bool = True
     code: bool = False
+    unkept: dict[str, float] = field(default_factory=dict)
 
 
 async def look_at_run(
@@ -161,7 +163,14 @@ async def _present(client: PoolClient, tried: Try, seen: TryLook, rules: RunRule
         unusable=int(clock - memory.silent.get(lease.id, clock)),
         ended_for=int(clock - memory.ended.get(lease.id, clock)),
         idle=idle,
+        checkpoint=_to_keep(status, memory, clock),
     )
+
+
+def _to_keep(status: LeaseStatus | None, memory: Memory, clock: float) -> str:
+    """The newest checkpoint, unless it could not be had a moment ago."""
+    cid = "" if status is None else status.checkpoint or ""
+    return "" if clock < memory.unkept.get(cid, clock) else cid
 
 
 def _kept(client: PoolClient, lease: int) -> bool:

@@ -22,6 +22,8 @@ from ._authorization import (
 )
 from ._documents import (
     AgentResults,
+    CheckpointStanding,
+    CheckpointWhy,
     ClosingOrderDocument,
     CodeTaken,
     CodeWanted,
@@ -29,6 +31,7 @@ from ._documents import (
     Container,
     Health,
     Kept,
+    LeaseCheckpoints,
     LeaseMetrics,
     LeaseNotice,
     LeaseReading,
@@ -122,6 +125,8 @@ __all__ = [
     "BadReceipt",
     "BodyTooLarge",
     "ChainUnreachable",
+    "CheckpointStanding",
+    "CheckpointWhy",
     "ClosingOrderDocument",
     "CodeRefused",
     "CodeTaken",
@@ -136,6 +141,7 @@ __all__ = [
     "Heartbeat",
     "InvalidRequestProof",
     "Kept",
+    "LeaseCheckpoints",
     "LeaseMetrics",
     "LeaseNotice",
     "LeaseReading",

@@ -35,6 +35,8 @@ OPS: Final = (
     "lease.volumes",
     "lease.export",
     "lease.discard",
+    "lease.checkpoints",
+    "lease.checkpoint",
 )
 """Every operation that a request can name, and a session grant."""
 UPLOAD: Final = "workload.put"
