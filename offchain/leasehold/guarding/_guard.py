@@ -55,6 +55,12 @@ class GuardLooked(Step):
         }
 
 
+def pace(settings: GuardSettings, snapshot: Snapshot | None) -> float:
+    """Seconds until the next look: so few that no checkpoint of a run is passed over."""
+    jobs = snapshot.jobs if snapshot is not None and settings.recover else ()
+    return max(1.0, min([settings.every, *(job.interval / 2 for job in jobs if job.interval)]))
+
+
 @dataclass
 class Guard:
     """Looks after the leases of one client's account. plain: the wallet for itself, where it is a delegate.
@@ -71,6 +77,7 @@ class Guard:
     _recollection: Recollection = field(default_factory=Recollection)
     _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
     _done: list[Alert] = field(default_factory=list)
+    _pace: float = 0.0
 
     @property
     def notes(self) -> GuardNotes:
@@ -121,7 +128,7 @@ class Guard:
         while True:
             began = time.monotonic()
             yield await self._look()
-            await asyncio.sleep(max(0.0, self.settings.every - (time.monotonic() - began)))
+            await asyncio.sleep(max(0.0, self._pace - (time.monotonic() - began)))
 
     # ------------------------------------------------------------------------------------------------ one look
 
@@ -133,6 +140,7 @@ class Guard:
         if snapshot is not None:
             live = tuple(sight.lease.id for sight in snapshot.leases)
             changes |= {"looked": snapshot.now, "watched": live}
+        self._pace = pace(self.settings, snapshot)
         self._remember_told(looked.alerts, unsure, **changes)
         self._deliver()
         if snapshot is not None and self.client.sender is not None:

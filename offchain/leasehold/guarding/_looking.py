@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leasehold.chain import LeaseRecord, LeaseState, MachineRecord, free_nonce
 from leasehold.client import SettleFaults, tag_of
@@ -33,6 +33,8 @@ SEARCH_EVERY = 900.0
 """Seconds between looks at what other machines ask, and at what can be settled."""
 SILENT_LOOKS = 3
 """Looks in a row that find an agent silent before it is called so, however long they are apart."""
+USUAL_INTERVAL = 600
+"""Seconds between checkpoints where a workload does not say."""
 _LOOP_SECONDS, _LOOP_STARTS = 900, 3
 _EVER = 2**63
 
@@ -77,7 +79,7 @@ async def look(
         await _settle(client, recollection)
     tags = client.home.names(client.deployment).all(Named.LEASE)
     handed, jobs = client.home.lease_names.all(), _jobs(client)
-    job_of = {lease: name for name, leases in jobs.items() for lease in leases}
+    job_of = {lease: name for name, (_, leases) in jobs.items() for lease in leases}
     sights = []
     for record in live:
         tag, word = tag_of(record, tags, handed), words.get(record.lease.id)
@@ -87,7 +89,7 @@ async def look(
     past = tuple(
         _past(record, tag_of(record, tags, handed)) for record in records if _is_news(record, remembered)
     )
-    known = tuple(JobSight(name) for name in jobs)
+    known = tuple(job for job, _ in jobs.values())
     return Snapshot(now, own, tuple(sights), past, known, recollection.settleable)
 
 
@@ -129,21 +131,30 @@ async def _own(client: PoolClient) -> OwnSight:
     return OwnSight(await client.rpc.balance(wallet), waiting, await spendable(client), expiry)
 
 
-def _jobs(client: PoolClient) -> dict[str, set[int]]:
+def _jobs(client: PoolClient) -> dict[str, tuple[JobSight, set[int]]]:
     """The runs that are to be recovered and have something left to do, with the leases of each."""
     runs, jobs = client.home.runs(client.deployment), client.home.jobs(client.deployment)
-    known: dict[str, set[int]] = {}
+    known: dict[str, tuple[JobSight, set[int]]] = {}
     for name in runs.names():
         try:
             record, kept = runs.get(name), jobs.get(name)
         except LeaseholdError:
-            known[name] = set()  # what is damaged is told when it is gone on with
+            known[name] = JobSight(name), set()  # what is damaged is told when it is gone on with
             continue
         if record is None or record.account != client.account or (record.ended and not record.owed):
             continue
         if kept is not None and rules_of(record).recover:
-            known[name] = {tried.lease for tried in record.tries if tried.lease is not None}
+            leases = {tried.lease for tried in record.tries if tried.lease is not None}
+            known[name] = JobSight(name, _interval(kept)), leases
     return known
+
+
+def _interval(kept: Mapping[str, Any]) -> int:
+    """How often a run's workload makes a checkpoint, as its note has it; 0: never, or nobody can read that."""
+    workload = kept.get("workload")
+    checkpoint = workload.get("checkpoint") if isinstance(workload, dict) else None
+    interval = checkpoint.get("interval", USUAL_INTERVAL) if isinstance(checkpoint, dict) else 0
+    return interval if isinstance(interval, int) and interval > 0 else 0
 
 
 async def _ask(

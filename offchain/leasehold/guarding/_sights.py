@@ -50,9 +50,12 @@ class PastSight:
 
 @dataclass(frozen=True)
 class JobSight:
-    """A run that is to be recovered, and has something left to do."""
+    """A run that is to be recovered, and has something left to do. interval: seconds between its checkpoints; 0: it
+    makes none.
+    """
 
     name: str
+    interval: int = 0
 
 
 @dataclass(frozen=True)

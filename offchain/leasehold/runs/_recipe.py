@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leasehold.client import Rent, look_over
+from leasehold.client import Rent, look_over, own_workload
 from leasehold.errors import CodeInvalid
 from leasehold.home import RunUnreadable
 from leasehold.workload import CodeContents, CodeFolder, CodeKind, load_workload, survey
@@ -36,9 +36,13 @@ class Recipe:
 async def keep_recipe(
     client: PoolClient, name: str, rent: Rent, code: CodeContents | None, *, approves: bool
 ) -> None:
-    """Note what a run is made of, and copy its code. Raises CodeInvalid: the folder was written to meanwhile."""
-    jobs, workload = client.home.jobs(client.deployment), rent.workload
-    assert workload is not None
+    """Note what a run is made of, with the keys of what it keeps, and copy its code.
+
+    Raises:
+        CodeInvalid: the folder was written to meanwhile. WalletError: the wallet does not sign for the keys.
+    """
+    assert rent.workload is not None
+    jobs, workload = client.home.jobs(client.deployment), await own_workload(client, rent.workload)
     document: dict[str, Any] = {field: getattr(rent, field) for field in _RENT}
     document |= {
         "machines": list(rent.machines),
