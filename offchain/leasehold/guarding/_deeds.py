@@ -98,7 +98,10 @@ def _of_lease(
         if sight.silent >= settings.silent_after and rested:
             yield Deed(Do.CHALLENGE, lease.id, lease.machine)
     keep = keep_of(sight, settings)
-    if sight.job is None and sight.exit_code is None and (seconds := extension(sight, keep, now, money)):
+    if sight.job is not None or sight.exit_code is not None:
+        return
+    seconds = extension(sight, keep, now, money)
+    if seconds and extension_cost(lease, seconds) <= snapshot.own.left:
         yield Deed(Do.EXTEND, lease.id, seconds=seconds)
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from leasehold.client import Observer, Step
@@ -192,7 +193,7 @@ class Guard:
     def _deliver(self) -> None:
         """Have each channel take what waits for it, beside everything else."""
         for channel in self.channels:
-            self._begin(f"channel {channel.name}", self._delivering(channel))
+            self._begin(f"channel {channel.name}", partial(self._delivering, channel))
 
     async def _delivering(self, channel: Channel) -> None:
         while (entry := due(self._remembered.pending, channel.name, int(time.time()))) is not None:
@@ -212,30 +213,29 @@ class Guard:
     def _do(self, deeds: tuple[Deed, ...], snapshot: Snapshot) -> None:
         performer = Performer(self._quiet(), self.settings, self.plain, self._recollection.runs)
         sights = {sight.lease.id: sight for sight in snapshot.leases}
-        self._begin("runs", performer.settle_runs())
+        self._begin("runs", performer.settle_runs)
         for deed in deeds:
             if deed.do is Do.CHALLENGE:  # before it: whoever takes over does not challenge twice
                 self._remember(challenged={**self._remembered.challenged, deed.machine: snapshot.now})
             key = f"{deed.do} {deed.lease or deed.machine or deed.run}"
-            self._begin(key, self._performing(performer, deed, sights.get(deed.lease)))
+            self._begin(key, partial(self._performing, performer, deed, sights.get(deed.lease)))
 
     async def _performing(self, performer: Performer, deed: Deed, sight: Any) -> None:
         self._check_term()
         self._done += await performer.perform(deed, sight)
 
-    def _begin(self, key: str, doing: Any) -> None:
+    def _begin(self, key: str, doing: Callable[[], Awaitable[None]]) -> None:
         """One of each at a time: what takes longer than a look is not begun twice."""
         if key in self._tasks:
-            doing.close()
             return
         task = asyncio.create_task(self._guarded(doing))
         self._tasks[key] = task
         task.add_done_callback(lambda _: self._tasks.pop(key, None))
 
-    async def _guarded(self, doing: Any) -> None:
+    async def _guarded(self, doing: Callable[[], Awaitable[None]]) -> None:
         """What goes on beside the looks ends with its term, and never ends them. The next look says what is wrong."""
         with contextlib.suppress(GuardDeposed, LeaseholdError, OSError):
-            await doing
+            await doing()
 
     async def _stop(self) -> None:
         tasks = list(self._tasks.values())

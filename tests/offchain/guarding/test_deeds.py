@@ -30,6 +30,7 @@ TABLE = [
     ("no longer than it may be", snapshot(sight(lease(start=NOW - 20 * HOUR + 700, end=SOON))), KEEP, extends(100)),
     ("kept as long as it may be", snapshot(sight(lease(start=NOW - 20 * HOUR, end=SOON))), KEEP, []),
     ("its budget is used up", snapshot(sight(lease(end=SOON))), {"keep": {"all": {**RULE, "budget": "4"}}}, []),
+    ("nothing is left to pay it", snapshot(sight(lease(end=SOON)), own=replace(WELL, left=5)), KEEP, []),
     ("under notice", snapshot(sight(lease(end=SOON, noticed=True))), KEEP, []),
     ("its command has ended", snapshot(sight(lease(end=SOON), exit_code=0)), KEEP, []),
     ("a run extends itself", snapshot(sight(lease(end=SOON), job="train")), KEEP, []),
