@@ -451,6 +451,32 @@ async def test_a_budget_that_is_used_up_ends_it(
 
 
 @pytest.mark.slow
+async def test_a_reorganisation_that_takes_the_next_lease_back_leaves_one(
+    chain: PoolChain, renter: PoolClient, second_machine: None, tmp_path: Path
+) -> None:
+    """The node forgets it: it is opened anew, and there is never a second."""
+    await begun(renter, tmp_path)
+    await taken_back(chain, LEASE, OPERATOR, PROVIDER)
+    guard = Guard(renter, settings())
+    before = sent(chain)
+    await looked(guard)
+    opened = events(chain, LeaseOpened)
+    assert len(opened) == 2
+    chain.anvil.rollback(chain.anvil.block_number - opened[1].log.block_number + 1)
+    assert len(events(chain, LeaseOpened)) == 1
+    assert sent(chain) == before
+    for _ in range(3):
+        chain.anvil.mine()
+        await looked(guard)
+    assert len(events(chain, LeaseOpened)) == 2
+    record = renter.home.runs(chain.deployment).get("train")
+    assert record is not None
+    (live,) = [tried.lease for tried in record.tries if not tried.over]
+    assert live is not None
+    assert (await renter.lease(live)).state is LeaseState.OPENED
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["{", "{}", '{"workload": 3}'])
 async def test_a_run_whose_note_was_damaged_is_told_and_stops_no_other(
     chain: PoolChain, renter: PoolClient, second_machine: None, tmp_path: Path, text: str
