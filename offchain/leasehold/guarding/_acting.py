@@ -7,7 +7,8 @@ was decided here is not sent (`leasehold.chain.turn`). What another wallet does 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -45,37 +46,46 @@ _AT_REST = frozenset({RunDo.WAIT, RunDo.LEAVE, RunDo.FINISH})
 @dataclass
 class Performer:
     """Who carries deeds out. client: acts for the account. plain: the wallet for itself, where it is a delegate: what
-    anybody may send goes by it. Runs are remembered in `runs`.
+    anybody may send goes by it. Runs are remembered in `runs`. turns: one of the wallet's deeds at a time.
     """
 
     client: PoolClient
     settings: GuardSettings
     plain: PoolClient | None = None
     runs: dict[str, Memory] = field(default_factory=dict)
+    turns: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def perform(self, deed: Deed, sight: LeaseSight | None) -> list[Alert]:
         """Do it, and say what was done, or why it could not be. sight: the lease that it is about, as it was seen."""
+        told: list[Alert] = []
         try:
             if deed.do is Do.CARRY:
-                return [alert async for alert in self._carry(deed.run)]
-            async with asyncio.timeout(DEED_SECONDS):
-                return await self._in_turn(deed, sight)
+                async for alert in self._carry(deed.run):
+                    told.append(alert)  # what was done is told, whatever comes after it
+            else:
+                async with asyncio.timeout(DEED_SECONDS):
+                    told += await self._in_turn(deed, sight)
         except (TurnTaken, TimeoutError):
-            return []  # the next look says what is left to do
+            pass  # the next look says what is left to do
         except (LeaseholdError, OSError) as error:
             said = error.problem if isinstance(error, LeaseholdError) else str(error.strerror or error)
-            return [trouble(f"{deed.do}-{deed.lease or deed.machine or deed.run}", _could_not(deed, said))]
+            about = f"{deed.do}-{deed.lease or deed.machine or deed.run}"
+            told.append(trouble(about, _could_not(deed, said)))
+        return told
 
     async def settle_runs(self) -> None:
-        """What is due for leases that runs gave up, whoever began them. What fails is tried at the next look."""
-        if (nonce := await self._free()) is None:
-            return
-        try:
-            with turn(self._wallet, nonce):
-                async for _ in settle_runs(self.client):
+        """What is due for leases that other runs gave up. What fails is tried at the next look."""
+        async with self.turns:
+            if (nonce := await self._free()) is None:
+                return
+            with contextlib.suppress(LeaseholdError), turn(self._wallet, nonce):
+                async for _ in settle_runs(self.client, but=self._carried()):
                     pass
-        except LeaseholdError:
-            return
+
+    def _carried(self) -> Collection[str]:
+        """The runs that are gone on with anyway."""
+        jobs = self.client.home.jobs(self.client.deployment)
+        return jobs.names() if self.settings.recover else ()
 
     @property
     def _wallet(self) -> str:
@@ -89,18 +99,22 @@ class Performer:
         return await free_nonce(self.client.rpc, self._wallet)
 
     async def _in_turn(self, deed: Deed, sight: LeaseSight | None) -> list[Alert]:
-        if (nonce := await self._free()) is None:
-            return []
-        with turn(self._wallet, nonce):
-            if deed.do is Do.EXTEND and sight is not None:
-                return await self._extend(deed, sight)
-            if deed.do is Do.CHALLENGE:
-                return await self._challenge(deed)
-            if deed.do is Do.PROVE:
-                return await self._prove(deed)
-            if deed.do is Do.FAIL_OVER:
-                return await self._fail_over(deed)
-            return await self._settle()
+        async with self.turns:
+            if (nonce := await self._free()) is None:
+                return []
+            with turn(self._wallet, nonce):
+                return await self._sent(deed, sight)
+
+    async def _sent(self, deed: Deed, sight: LeaseSight | None) -> list[Alert]:
+        if deed.do is Do.EXTEND and sight is not None:
+            return await self._extend(deed, sight)
+        if deed.do is Do.CHALLENGE:
+            return await self._challenge(deed)
+        if deed.do is Do.PROVE:
+            return await self._prove(deed)
+        if deed.do is Do.FAIL_OVER:
+            return await self._fail_over(deed)
+        return await self._settle()
 
     async def _extend(self, deed: Deed, sight: LeaseSight) -> list[Alert]:
         client, keep = self.client, keep_of(sight, self.settings)
@@ -166,10 +180,14 @@ class Performer:
         memory.extends = True  # the ledger may have been filled since
         acting = await carrying(self.client, name, memory)
         for _ in range(MOST_ACTS):
-            if acting is None or (nonce := await self._free()) is None:
+            if acting is None:
                 return
-            with turn(self._wallet, nonce):
-                steps = [step async for step in acting.once(Word.GO_ON)]
+            done = any(tried.done for tried in acting.record.tries)
+            async with contextlib.nullcontext() if done else self.turns:  # fetching results may take an hour
+                if (nonce := await self._free()) is None:
+                    return
+                with turn(self._wallet, nonce):
+                    steps = [step async for step in acting.once(Word.GO_ON)]
             step = steps[-1]
             assert isinstance(step, RunActed)
             for alert in _told(acting, step, [one for one in steps if isinstance(one, LeasesOpened)]):

@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from leasehold.client import Observer, Step
@@ -135,6 +135,8 @@ class Guard:
 
     async def _look(self) -> GuardLooked:
         self._check_term()
+        if not self._tasks:
+            self.quiet._begun.clear()  # plans that are over: a guard makes them for months
         looked, snapshot, unsure = await self._looked(self._remembered)
         self._check_term()
         changes: dict[str, Any] = {"trouble": looked.trouble}
@@ -150,7 +152,7 @@ class Guard:
 
     async def _looked(self, remembered: Remembered) -> tuple[GuardLooked, Snapshot | None, set[str]]:
         try:
-            snapshot = await look(self._quiet(), self.settings, remembered, self._recollection)
+            snapshot = await look(self.quiet, self.settings, remembered, self._recollection)
         except ChainError as error:
             blind = trouble("chain", f"The guard cannot read the chain: {error.problem}.")
             unsure, known = set(remembered.told) - {blind.cause}, blind.cause in remembered.told
@@ -164,9 +166,10 @@ class Guard:
         new = tuple(alert for alert in alerts if alert.cause not in remembered.told)
         return GuardLooked(alerts, new, tuple(deeds)), snapshot, unsure
 
-    def _quiet(self) -> PoolClient:
-        """The client for one look: it tells nobody that it looks, and what it has begun ends with it."""
-        return replace(self.client, observer=Observer(), _begun=[])
+    @cached_property
+    def quiet(self) -> PoolClient:
+        """The client that looks and acts: it tells nobody each time that it does."""
+        return replace(self.client, observer=Observer(), _begun=[], _index=None)
 
     # ------------------------------------------------------------------------------------------------ telling
 
@@ -211,7 +214,8 @@ class Guard:
     # -------------------------------------------------------------------------------------------------- doing
 
     def _do(self, deeds: tuple[Deed, ...], snapshot: Snapshot) -> None:
-        performer = Performer(self._quiet(), self.settings, self.plain, self._recollection.runs)
+        known = self._recollection
+        performer = Performer(self.quiet, self.settings, self.plain, known.runs, known.turns)
         sights = {sight.lease.id: sight for sight in snapshot.leases}
         self._begin("runs", performer.settle_runs)
         for deed in deeds:

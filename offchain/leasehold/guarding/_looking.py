@@ -43,7 +43,8 @@ _EVER = 2**63
 class Recollection:
     """What one process remembers between looks, and the next finds out anew. Clocks are monotonic seconds.
 
-    silent: since when an agent is, and in how many looks. cheaper: by lease. runs: what is remembered of each.
+    silent: since when an agent is, and in how many looks. cheaper: by lease. runs: what is remembered of each. turns:
+    held by whoever sends something for the wallet.
     """
 
     silent: dict[int, tuple[float, int]] = field(default_factory=dict)
@@ -52,6 +53,7 @@ class Recollection:
     settled: float = float("-inf")
     settleable: bool = False
     runs: dict[str, Memory] = field(default_factory=dict)
+    turns: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 @dataclass(frozen=True)

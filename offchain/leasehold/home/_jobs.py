@@ -43,6 +43,12 @@ class Jobs:
             raise RunUnreadable(str(path))
         return document
 
+    def names(self) -> list[str]:
+        """All that are kept, in order."""
+        if not self._folder.is_dir():
+            return []
+        return sorted(path.stem for path in self._folder.glob("*.json") if path.name[0] != ".")
+
     def code(self, name: str) -> Path:
         """Where the copy of the run's code lies, if it has some."""
         return self._path(name).with_suffix(".code")

@@ -149,6 +149,8 @@ class Acting:
     @cached_property
     def _quiet(self) -> PoolClient:
         """The client that looks: nobody wants to hear of each look."""
+        if type(self.client.observer) is Observer:  # it is that already, and has an index open
+            return self.client
         return replace(self.client, observer=Observer(), _index=None)
 
     async def _look(self, word: Word) -> RunLook:

@@ -383,7 +383,7 @@ def _may_try(look: RunLook) -> bool:
 def _waits_for_one(look: RunLook) -> bool:
     """Whether a run that has already been somewhere is to wait until another machine fits."""
     been = any(tried.given_up is GivenUp.GONE for tried in look.record.tries)
-    few = len(look.record.tries) < MOST_RECOVERED
+    few = sum(tried.given_up is not GivenUp.UNSENT for tried in look.record.tries) < MOST_RECOVERED
     return look.rules.recover and been and few and _affords(look) and not _own_fault(look)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Collection
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
@@ -224,7 +224,7 @@ class RunPlan(Plan["RunFinished"]):
         """Note the run, and do what is due for leases of earlier ones."""
         if self.known is None:
             await self._begin()
-        async for step in settle_runs(self.client, but=self.request.name):
+        async for step in settle_runs(self.client, but=(self.request.name,)):
             yield step
 
     async def steps(self) -> AsyncIterator[Step]:
@@ -301,15 +301,15 @@ class RunFinished(Step):
         }
 
 
-async def settle_runs(client: PoolClient, *, but: str = "") -> AsyncIterator[Step]:
+async def settle_runs(client: PoolClient, *, but: Collection[str] = ()) -> AsyncIterator[Step]:
     """Do what is due for leases that runs of this account gave up: cancel what was never started, close what started
-    after all, note what they cost. but: a run that is carried on anyway.
+    after all, note what they cost. but: runs that are carried on anyway.
 
     Raises ChainError, WalletError.
     """
     runs = client.home.runs(client.deployment)
     for name in runs.names():
-        record = runs.get(name) if name != but else None
+        record = runs.get(name) if name not in but else None
         if record is not None and record.owed and record.account == client.account:
             async for step in Acting(client, name, rules_of(record)).settle():
                 yield step

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
@@ -390,6 +392,21 @@ async def test_a_spot_run_that_was_taken_back_goes_on_elsewhere(
 
 
 @pytest.mark.slow
+async def test_a_thousand_looks_leave_no_more_open_than_one(
+    chain: PoolChain, renter: PoolClient, second_machine: None, tmp_path: Path
+) -> None:
+    """Threads and files: each index that is opened has both."""
+    await begun(renter, tmp_path)
+    guard, open_ = Guard(renter, settings()), list[tuple[int, int]]()
+    for _ in range(5):
+        await looked(guard)
+        held = Path("/proc/self/fd").glob("*")
+        open_.append((threading.active_count(), sum("index-" in os.path.realpath(file) for file in held)))
+    assert open_[-1] == open_[1]
+    assert not renter._begun[1:]
+
+
+@pytest.mark.slow
 async def test_two_guards_of_one_home_recover_it_once(
     chain: PoolChain, renter: PoolClient, second_machine: None, tmp_path: Path
 ) -> None:
@@ -403,7 +420,7 @@ async def test_two_guards_of_one_home_recover_it_once(
         performers = [Guard(client, settings()) for client in (renter, again)]
 
         async def perform(guard: Guard) -> None:
-            await Performer(guard._quiet(), guard.settings).perform(Deed(Do.CARRY, run="train"), None)
+            await Performer(guard.quiet, guard.settings).perform(Deed(Do.CARRY, run="train"), None)
 
         for _ in range(2):
             await asyncio.gather(*map(perform, performers))
