@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from leasehold.cli._config_file import as_toml, read_config, write_config
 from leasehold.guarding import GuardSettings
+from leasehold.guarding._settings import KeepSettings
+from leasehold.market import parse_duration
 
 from .conftest import Cli
 
+ROOT = Path(__file__).resolve().parents[3]
 TABLE = """\
 wallet = "renter"
 
@@ -112,3 +117,32 @@ def test_a_recovered_run_needs_a_budget(cli: Cli) -> None:
         ["A run that is recovered may be paid for on several machines: name the most that it may spend in all with "
          "--budget."],
     )  # fmt: skip
+
+
+GUIDE, REFERENCE = (ROOT / "docs" / folder / "guard.md" for folder in ("guides", "reference"))
+
+
+def test_what_the_guide_shows_is_read() -> None:
+    blocks = re.findall(r"```toml\n(.*?)```", GUIDE.read_text(), re.S)
+    assert len(blocks) == 2
+    for block in blocks:
+        GuardSettings.of(tomllib.loads(block)["guard"])
+
+
+@pytest.mark.parametrize("model", [GuardSettings, KeepSettings])
+def test_the_reference_says_what_is_usual(model: type[BaseModel]) -> None:
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) \|$", REFERENCE.read_text(), re.M)
+    usual = {name: value.strip("`") for name, value in rows}
+    tables = {"keep", "webhook", "mail", "ntfy"}
+    for name, field in model.model_fields.items():
+        if name in tables:
+            continue
+        said = usual[name]
+        if field.is_required():
+            assert said == "needed"
+        elif name == "label":
+            assert field.default is None
+        elif said.startswith('"') and isinstance(field.default, int):
+            assert parse_duration(said.strip('"')) == field.default, name
+        else:
+            assert json.loads(said) == field.default, name

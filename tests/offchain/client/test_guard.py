@@ -113,6 +113,11 @@ def sent(chain: PoolChain, account: int = RENTER) -> int:
     return int(chain.anvil.request("eth_getTransactionCount", chain.address(account), "latest"), 16)
 
 
+def files_held(word: str) -> int:
+    """How many files of this process have the word in their names."""
+    return sum(word in os.path.realpath(file) for file in Path("/proc/self/fd").glob("*"))
+
+
 async def looked(guard: Guard) -> GuardLooked:
     async with guard.term_begun():
         return await guard.once()
@@ -400,8 +405,7 @@ async def test_a_thousand_looks_leave_no_more_open_than_one(
     guard, open_ = Guard(renter, settings()), list[tuple[int, int]]()
     for _ in range(5):
         await looked(guard)
-        held = Path("/proc/self/fd").glob("*")
-        open_.append((threading.active_count(), sum("index-" in os.path.realpath(file) for file in held)))
+        open_.append((threading.active_count(), files_held("index-")))
     assert open_[-1] == open_[1]
     assert not renter._begun[1:]
 
