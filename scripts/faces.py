@@ -23,6 +23,7 @@ FACES = (
     "images",
     "market",
     "runs",
+    "tables",
     "workload",
 )
 LONGEST = 110

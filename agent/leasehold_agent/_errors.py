@@ -48,6 +48,7 @@ DeclineReason = Literal[
     "unsupported",
     "start-failed",
     "maintenance",
+    "tenant-record",
 ]
 
 

@@ -35,6 +35,24 @@ Wish = Literal["stop", "start", "restart"]
 
 
 @dataclass(frozen=True)
+class LogView:
+    """Which part of a log, and how. since: no line from before that, in unix seconds. stamped: each line begins with
+    when it was written, in UTC.
+    """
+
+    since: int | None = None
+    stamped: bool = False
+
+    @property
+    def by_time(self) -> bool:
+        """Whether it asks when lines were written."""
+        return self.stamped or self.since is not None
+
+
+WHOLE_LOG = LogView()
+
+
+@dataclass(frozen=True)
 class PublishedPort:
     """A port of the container that the host's address serves."""
 
@@ -236,8 +254,14 @@ class LeaseRuntime(Protocol):
         """How its container stands, asked of the engine now. Raises EngineDown."""
         ...
 
-    def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
-        """Standard output and error, oldest first: `tail` lines, or all; with `follow`, until it stops."""
+    def logs(
+        self, lease: int, tail: int | None, follow: bool, view: LogView = WHOLE_LOG
+    ) -> AsyncIterator[bytes]:
+        """Standard output and error, oldest first: `tail` lines, or all; with `follow`, until it stops.
+
+        Of a log that outlived its container nobody knows any more when its lines were written (`kept_log`): it has one
+        view.
+        """
         ...
 
     async def exec(

@@ -315,7 +315,8 @@ async def _servers(
     host.reachable = lambda: api.alive
     stack.push_async_callback(api.close)
     await api.start(settings.listen, settings.api_port)
-    ssh = SshServer(context, admission=admission, certificates=api.api.certificates)
+    certificates, audit = api.api.certificates, api.api.audit
+    ssh = SshServer(context, admission=admission, certificates=certificates, audit=audit)
     stack.push_async_callback(ssh.close)
     await ssh.start(settings.listen, settings.ssh_port)
     if settings.reach != "direct":

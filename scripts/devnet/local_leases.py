@@ -22,9 +22,11 @@ from pathlib import Path
 from leasehold.chain import ClosingOrder
 from leasehold_agent._errors import NoContainer, OrderVoid
 from leasehold_agent._runtime import (
+    WHOLE_LOG,
     CheckpointFacts,
     CommandStream,
     LeaseHandle,
+    LogView,
     Standing,
     VolumeExport,
     VolumeFacts,
@@ -79,6 +81,7 @@ class LocalLeases:
         self.volumes_of: dict[int, list[VolumeFacts]] = {}
         self.cid = ""
         self.powered: list[tuple[int, Wish]] = []
+        self.views: list[LogView] = []
 
     def add(self, handle: LeaseHandle) -> Path:
         """A lease and its folder, where its commands start."""
@@ -110,7 +113,10 @@ class LocalLeases:
             lease, Standing(handle.container_id or "", handle.container_state or "none", 0, 0, "", None, 0, 0)
         )
 
-    async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+    async def logs(
+        self, lease: int, tail: int | None, follow: bool, view: LogView = WHOLE_LOG
+    ) -> AsyncIterator[bytes]:
+        self.views.append(view)
         log = self.logs_of[lease]
         lines = bytes(log.data).splitlines(keepends=True)
         at = 0 if tail is None else len(log.data) - sum(len(line) for line in lines[len(lines) - tail :])

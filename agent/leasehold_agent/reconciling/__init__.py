@@ -10,6 +10,7 @@ Each file stands on none but those before it:
     _leases            what is known here of each lease
     _containers        the engine's side of leases
     _supplies          where workloads, images and datasets come from, and results go
+    _fair_places       a few places for what lasts
     _carrying          volumes on their way
     _checkpoint_due    when a checkpoint is due: pure functions
     _checkpoints       checkpoints, taken, kept and let go
@@ -19,6 +20,7 @@ Each file stands on none but those before it:
     _code              a folder of code, until it is whole and in its container
     _restoring         which checkpoint it begins with
     _attaching         its volumes
+    _making_way        cards that a lease has which is over
     _creation          a container, made and started
     _readiness         whether it answers yet
     _bring_up          these three, one after the other

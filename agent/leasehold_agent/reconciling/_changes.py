@@ -127,7 +127,7 @@ class Changes:
 
     async def _stand_still(self, lease: int, container: ContainerFacts | None) -> None:
         if container is not None and (container.running or container.paused):
-            await self.checkpoints.before_end(lease, container)
+            await self.checkpoints.before_end(lease)
             await self.containers.end(container, self.leases.grace(lease))
             await self.checkpoints.after_end(lease)
         self.leases.record(lease).ready = False

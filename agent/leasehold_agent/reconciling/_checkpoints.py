@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -42,8 +42,9 @@ from leasehold_agent.store import (
 
 _log = structlog.get_logger("leasehold_agent")
 _AT_ONCE: Final = 8
-_TRIES: Final = 5
-"""How often a folder is read that changes meanwhile, before it is said to."""
+_TRIES: Final = 2
+"""How often a folder is read that changes meanwhile, before its container is held for it."""
+HELD_SECONDS: Final = 20.0
 _MOST_OUTPUT: Final = 1 << 20
 _TOLD: Final = 500
 """Characters of what a command printed last, where it failed."""
@@ -68,7 +69,9 @@ class _Job:
 
 @dataclass
 class Checkpoints:
-    """Of the leases that have a folder for them. now: unix seconds. `sleep` waits for so many."""
+    """Of the leases that have a folder for them. now: unix seconds. `sleep` waits for so many. held_seconds: how long a
+    container is held at most. holding: the leases whose containers are now.
+    """
 
     containers: Containers
     volumes: Volumes
@@ -76,6 +79,8 @@ class Checkpoints:
     carrying: Carrying
     now: Callable[[], int] = lambda: int(time.time())
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    held_seconds: float = HELD_SECONDS
+    holding: set[int] = field(default_factory=set)
     _tasks: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
 
@@ -139,11 +144,13 @@ class Checkpoints:
 
     # ---------------------------------------------------------------------------------------------- at an end
 
-    async def before_end(self, lease: int, container: ContainerFacts) -> None:
+    async def before_end(self, lease: int) -> None:
         """Its container is about to be stopped: the command is called once more. What is wrong with it is noted."""
         await self.close(lease)
-        job = self._job(lease, "stop") if container.running else None
-        if job is None or job.checkpoint.command is None:
+        if (job := self._job(lease, "stop")) is None or job.checkpoint.command is None:
+            return
+        container = await self.containers.inspect(lease)  # it may have been held until now
+        if container is None or not container.running:
             return
         seconds = min(job.checkpoint.timeout, _LAST_COMMAND)
         try:
@@ -199,18 +206,45 @@ class Checkpoints:
         _log.info("checkpoint", lease=format_lease(lease), cid=cid, why=job.why, read=read)
 
     async def _packed(self, job: _Job) -> tuple[str, int]:
-        """An export of the folder as it stood all the while. Raises CheckpointFailed where it never stands still."""
-        assert job.checkpoint.key is not None
+        """An export of the folder as it stood all the while. One that changes each time is read once more while its
+        container stands still, as long as a tenant may be expected to bear. Raises CheckpointFailed.
+        """
         for _ in range(_TRIES):
-            before = await self.carrying.state(job.volume)
-            await self.sleep(STILL_SECONDS)
-            cid, read = await self.carrying.added(job.volume, job.checkpoint.key)
-            if await self.carrying.state(job.volume) == before:
-                return cid, read
+            if (read := await self._read(job)) is not None:
+                return read
+        if job.container is not None:
+            async with self._held(job.lease, job.container):
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self.held_seconds):
+                        if (read := await self._read(job)) is not None:
+                            return read
         raise CheckpointFailed(
-            "The folder changed each time while it was read: write to the side and rename, or name a command "
-            "that brings it up to date."
+            "The folder changed each time while it was read, which takes too long to hold the container for: name a "
+            "command that brings it up to date, and write to it then alone."
         )
+
+    async def _read(self, job: _Job) -> tuple[str, int] | None:
+        """None where the folder did not stand still."""
+        assert job.checkpoint.key is not None
+        before = await self.carrying.state(job.volume)
+        await self.sleep(STILL_SECONDS)
+        read = await self.carrying.added(job.volume, job.checkpoint.key)
+        return read if await self.carrying.state(job.volume) == before else None
+
+    @contextlib.asynccontextmanager
+    async def _held(self, lease: int, container: ContainerFacts) -> AsyncIterator[None]:
+        """Its container stands still meanwhile. Should the agent be killed, the next run of it lets it go on."""
+        engine = self.containers.engine
+        self.holding.add(lease)
+        try:
+            log_step(lease, "checkpoint-hold")
+            await engine.pause(container.name)
+            yield
+        finally:
+            try:
+                await engine.unpause(container.name)
+            finally:
+                self.holding.discard(lease)
 
     async def _keep(self, lease: int, made: KeptCheckpoint) -> None:
         """Note it, have the node keep it, note that it does, and let go of what is one too many."""

@@ -80,10 +80,11 @@ def _check_cards(workload: Workload, placement: int, share: LeaseShare, settings
     if share.gpu_uuids and not whole and not offered:
         raise Declined("unsupported", "share: this host cannot keep parts of a card apart; rent whole GPUs.")
     check_apart(workload, share)
-    if share.cut and len(share.gpu_uuids) > 1:
+    if share.stays_cut:
         raise Declined(
             "unsupported",
-            "share: these cards are cut into slices (MIG), of which a process can use one; rent one GPU.",
+            "share: these cards are cut into slices (MIG), of which a process can use one, and only a reset makes them "
+            "whole; rent one GPU.",
         )
     if share.mps and workload.runtime is Runtime.GVISOR:
         raise Declined("unsupported", "runtime: parts of these cards are had by MPS, which gVisor keeps out.")

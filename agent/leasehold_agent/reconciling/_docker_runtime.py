@@ -22,9 +22,11 @@ from leasehold_agent._errors import (
     VolumeTrouble,
 )
 from leasehold_agent._runtime import (
+    WHOLE_LOG,
     CheckpointFacts,
     CommandStream,
     LeaseHandle,
+    LogView,
     PublishedPort,
     Standing,
     VolumeFacts,
@@ -218,7 +220,8 @@ class DockerRuntime:
         return CheckpointFacts() if notes.tenant != notes.author else self._host.checkpoints.facts(lease)
 
     async def take_checkpoint(self, lease: int) -> None:
-        self._host.checkpoints.begin(lease, self._reconciler.containers.get(lease))
+        # As it is now: of one that was made anew since the last look the command would not be called.
+        self._host.checkpoints.begin(lease, await self._host.containers.inspect(lease))
 
     def _mounts(self, lease: int) -> Sequence[VolumeMount]:
         """What its workload names, as long as it is its author's."""
@@ -247,7 +250,9 @@ class DockerRuntime:
             kills=ends.kills,
         )
 
-    async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+    async def logs(
+        self, lease: int, tail: int | None, follow: bool, view: LogView = WHOLE_LOG
+    ) -> AsyncIterator[bytes]:
         kept = self._host.leases.folder(lease)
         if kept.load().cleared and kept.log.exists():
             ending = await asyncio.to_thread(kept.log.read_bytes)
@@ -256,9 +261,10 @@ class DockerRuntime:
             )
             return
         container = await self._container(lease)
-        if tail is None and await self._host.containers.engine.streams.rotated(container.id):
+        streams = self._host.containers.engine.streams
+        if tail is None and view.since is None and await streams.rotated(container.id):
             yield _ROTATED
-        async for data in self._host.containers.engine.streams.logs(container.id, tail, follow):
+        async for data in streams.logs(container.id, tail, follow, since=view.since, stamped=view.stamped):
             yield data
 
     async def exec(

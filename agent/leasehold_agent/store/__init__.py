@@ -18,8 +18,10 @@ Each file stands on none but those before it:
     _checkpoints    which checkpoints of a lease are whole
     _outputs        what a command leaves, on its way out of the container
     _history        what each lease used
+    _audit          who did what on each lease
 """
 
+from leasehold_agent.store._audit import DONE, AuditLog, NotedAct
 from leasehold_agent.store._card_notice import (
     CARD_SIGNAL,
     note_told_of_cards,
@@ -60,8 +62,10 @@ from leasehold_agent.store._volumes import Volume, Volumes, volume_id
 
 __all__ = [
     "CARD_SIGNAL",
+    "DONE",
     "HELPER_MOUNT",
     "NOTICE_MOUNT",
+    "AuditLog",
     "CheckpointNotes",
     "CheckpointWhy",
     "CodeStore",
@@ -74,6 +78,7 @@ __all__ = [
     "KeptOrder",
     "LeaseDir",
     "LeaseSample",
+    "NotedAct",
     "Notes",
     "PackOutputs",
     "ReadingTime",

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from leasehold.chain._accounts import (
         AccountsContract,
     )
+    from leasehold.chain._branches import (
+        decided_at,
+    )
     from leasehold.chain._calls import (
         CallUnreadable,
         DecodedCall,
@@ -288,6 +291,7 @@ __all__ = [
     "closing_key",
     "commitment",
     "cost",
+    "decided_at",
     "decode_call",
     "decode_calls",
     "decode_log",
@@ -307,6 +311,7 @@ __all__ = [
 
 _PARTS = {
     "_accounts": ("AccountsContract",),
+    "_branches": ("decided_at",),
     "_calls": ("CallUnreadable", "DecodedCall", "decode_call", "decode_calls"),
     "_closing_order": ("CLOSING_SECONDS", "ClosingOrder", "closing_key"),
     "_companions": ("Committee", "Directory", "Faults", "Reputation"),

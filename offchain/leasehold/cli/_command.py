@@ -14,6 +14,7 @@ as the function is, or as `shared` is told; its file's place in `GROUPS` (`_lazy
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
@@ -121,6 +122,14 @@ class Invocation:
         deployment = self.deployment if Kind(kind).of_a_pool else None
         things = self.home.names(deployment).called(Kind(kind), text)
         return things[0] if things else text
+
+    @property
+    def is_guest(self) -> bool:
+        """Whether there is no wallet here, and something that others have shared. Raises SettingsError."""
+        named = self.wallet or self.settings.wallet or self.group or self.account
+        if named or self.home.keystore.list():
+            return False
+        return bool(self.home.shared_access(self.deployment).received(int(time.time())))
 
     def chosen(self) -> KeyInfo:
         """The wallet that is meant: the one named, else the setting's, else the only one.

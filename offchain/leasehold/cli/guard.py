@@ -23,11 +23,10 @@ from leasehold.cli._command import (
     Invocation,
     shared,
 )
-from leasehold.cli._config_file import read_config
 from leasehold.cli._hints import said
-from leasehold.cli._settings import GUARD
 from leasehold.errors import SettingsError
 from leasehold.guard import ChannelTried, Guard, GuardLooked, GuardSettings, channels_of, try_channels
+from leasehold.home import GUARD, read_config
 from leasehold.market import Json, format_time
 
 

@@ -75,7 +75,6 @@ if TYPE_CHECKING:
         provider_status,
     )
     from leasehold.client._connect import (
-        DEFAULT_HOME,
         DEFAULT_IPFS,
         DEFAULT_RPC,
         Connecting,
@@ -128,7 +127,7 @@ if TYPE_CHECKING:
         ReportOutagePlan,
         tended,
     )
-    from leasehold.client._elsewhere import bring_to, fetch_from, is_address
+    from leasehold.client._elsewhere import bring_to, fetch_from, is_address, local_folder
     from leasehold.client._errors import (
         AmountsMissing,
         CannotAct,
@@ -168,7 +167,14 @@ if TYPE_CHECKING:
         HostLeft,
         machine_file,
     )
-    from leasehold.client._fleet_updating import FleetUpdate, FleetUpdated, FleetUpdatePlan, HostUpdated
+    from leasehold.client._fleet_updating import (
+        ChangingHost,
+        FleetUpdate,
+        FleetUpdated,
+        FleetUpdatePlan,
+        HostUpdated,
+    )
+    from leasehold.client._forwarding import ForwardedPort, forwarded_port
     from leasehold.client._glance import (
         search_at_a_glance,
     )
@@ -184,6 +190,7 @@ if TYPE_CHECKING:
         group_json,
         group_rows,
         make_group,
+        read_salt,
         standing_of,
         successor,
     )
@@ -405,9 +412,11 @@ if TYPE_CHECKING:
         RequestVerification,
         RequestVerificationPlan,
         RoundDuty,
+        RoundSeen,
         VerificationAsked,
         duty_of,
         round_at,
+        rounds_of,
     )
     from leasehold.client._seats import (
         LEAVE_DELAY,
@@ -418,6 +427,7 @@ if TYPE_CHECKING:
         LeaveSeatPlan,
         SeatChanged,
         SeatEmptied,
+        SeatsView,
         StakeSeat,
         StakeSeatPlan,
         TopUpPlan,
@@ -426,6 +436,7 @@ if TYPE_CHECKING:
         full_of,
         seat_at,
         seat_json,
+        seats_of,
         validator_status,
     )
     from leasehold.client._set_workload import (
@@ -442,6 +453,20 @@ if TYPE_CHECKING:
         Settlement,
         SettlementDue,
         SettlementMade,
+    )
+    from leasehold.client._sharing import (
+        AcceptAccess,
+        AcceptAccessPlan,
+        AccessKept,
+        AccessRevoked,
+        LeaseShared,
+        RevokeAccess,
+        RevokeAccessPlan,
+        ShareLease,
+        ShareLeasePlan,
+        access_json,
+        audit_of,
+        make_access_key,
     )
     from leasehold.client._shells import HostAnswer, OpenSsh, Shells, ask_hosts
     from leasehold.client._ssh import (
@@ -485,6 +510,7 @@ if TYPE_CHECKING:
         NotADelegate,
         NotTheTenant,
     )
+    from leasehold.client._tenants import tenants_of
     from leasehold.client._together import Together, TogetherDone, TogetherPlan
     from leasehold.client._top import LeaseUse, TopRow, top_of, totals, use_between, watch_leases
     from leasehold.client._transfer import (
@@ -536,12 +562,12 @@ if TYPE_CHECKING:
         RevealVotes,
         VoteCommitted,
         VoteRevealed,
+        measured_digest,
     )
 
 __all__ = [
     "CLOSING_PATIENCE",
     "COLD_START",
-    "DEFAULT_HOME",
     "DEFAULT_IPFS",
     "DEFAULT_RPC",
     "FOREVER",
@@ -550,9 +576,13 @@ __all__ = [
     "OUTAGE_SCALE",
     "PROVE_TIME",
     "ROLL_AFTER",
+    "AcceptAccess",
+    "AcceptAccessPlan",
     "AcceptLeases",
     "AcceptLeasesPlan",
     "AcceptPool",
+    "AccessKept",
+    "AccessRevoked",
     "AddStake",
     "AddStakePlan",
     "AllowDelegate",
@@ -585,6 +615,7 @@ __all__ = [
     "ChangeOperator",
     "ChangeOperatorPlan",
     "ChangesNothing",
+    "ChangingHost",
     "CheckpointPlan",
     "CheckpointTaken",
     "Choice",
@@ -661,6 +692,7 @@ __all__ = [
     "FleetUpdate",
     "FleetUpdatePlan",
     "FleetUpdated",
+    "ForwardedPort",
     "Gap",
     "GiveNotice",
     "GiveNoticePlan",
@@ -689,6 +721,7 @@ __all__ = [
     "LeaseKept",
     "LeaseLook",
     "LeaseResults",
+    "LeaseShared",
     "LeaseShell",
     "LeaseUse",
     "LeaseView",
@@ -809,15 +842,19 @@ __all__ = [
     "RevealPlan",
     "RevealVotes",
     "RevisionUnknown",
+    "RevokeAccess",
+    "RevokeAccessPlan",
     "RevokeDelegate",
     "RevokeDelegatePlan",
     "RotateGroup",
     "RotatePlan",
     "RoundDuty",
+    "RoundSeen",
     "RuleOnFault",
     "RulesProposed",
     "SeatChanged",
     "SeatEmptied",
+    "SeatsView",
     "Sent",
     "SessionKept",
     "SetGated",
@@ -834,6 +871,8 @@ __all__ = [
     "SettlementDue",
     "SettlementMade",
     "Setup",
+    "ShareLease",
+    "ShareLeasePlan",
     "ShareNotKeptApart",
     "Shells",
     "SignOffer",
@@ -888,12 +927,14 @@ __all__ = [
     "WithholdPlan",
     "WorkloadChanged",
     "WorkloadNotBrought",
+    "access_json",
     "added_up",
     "agents_word",
     "alone",
     "arbiter_of",
     "ask_hosts",
     "ask_statement",
+    "audit_of",
     "billed_seconds",
     "bring_to",
     "calls_of",
@@ -919,6 +960,7 @@ __all__ = [
     "fetch_lease_results",
     "find_reach",
     "finish_of",
+    "forwarded_port",
     "from_ledger",
     "full_of",
     "group_json",
@@ -937,11 +979,14 @@ __all__ = [
     "leases_of",
     "let_in",
     "live_lease",
+    "local_folder",
     "logs_of",
     "look_at",
     "look_over",
     "machine_file",
+    "make_access_key",
     "make_group",
+    "measured_digest",
     "mint_key",
     "name_things",
     "named_things",
@@ -962,13 +1007,16 @@ __all__ = [
     "quote_request",
     "read_calls",
     "read_proposal",
+    "read_salt",
     "refusal_of",
     "round_at",
+    "rounds_of",
     "rules_with",
     "search_at_a_glance",
     "search_for_image",
     "seat_at",
     "seat_json",
+    "seats_of",
     "signed_offers",
     "spread",
     "ssh_config",
@@ -981,6 +1029,7 @@ __all__ = [
     "tag_of",
     "take_off",
     "taken_now",
+    "tenants_of",
     "tended",
     "top_of",
     "totals",
@@ -1021,7 +1070,7 @@ _PARTS = {
         "Claim", "Claimed", "ClaimPlan", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
         "ProviderStatus", "own_leases", "own_machines", "provider_status",
     ),
-    "_connect": ("DEFAULT_HOME", "DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
+    "_connect": ("DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
     "_copying": ("Copied", "copy_in", "copy_out", "lease_shell"),
     "_cost": ("CostBy", "CostRow", "Costs", "Spent", "added_up", "billed_seconds", "costs_of", "spread"),
     "_delegates": (
@@ -1037,7 +1086,7 @@ _PARTS = {
         "ChallengeAnswered", "OutageReported", "Recovered", "RecoverMachine", "RecoverPlan", "ReportOutage",
         "ReportOutagePlan", "tended",
     ),
-    "_elsewhere": ("bring_to", "fetch_from", "is_address"),
+    "_elsewhere": ("bring_to", "fetch_from", "is_address", "local_folder"),
     "_errors": (
         "AmountsMissing", "CannotAct", "ChangesNothing", "DescribesAnother", "FleetUnreadable",
         "LedgerNotCovered", "LoginStaysHere", "NoDelegate", "NoPrice", "NoSuchContract", "NoSuchHost",
@@ -1048,10 +1097,13 @@ _PARTS = {
     "_fleet": ("Fleet", "FleetHost"),
     "_fleet_errands": ("Errand", "HostStatus", "host_status"),
     "_fleet_joining": ("FleetJoin", "FleetJoined", "FleetJoinPlan", "HostJoined", "HostLeft", "machine_file"),
-    "_fleet_updating": ("FleetUpdate", "FleetUpdated", "FleetUpdatePlan", "HostUpdated"),
+    "_fleet_updating": ("ChangingHost", "FleetUpdate", "FleetUpdated", "FleetUpdatePlan", "HostUpdated"),
+    "_forwarding": ("ForwardedPort", "forwarded_port"),
     "_glance": ("search_at_a_glance",),
     "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
-    "_groups": ("GroupStanding", "group_json", "group_rows", "make_group", "standing_of", "successor"),
+    "_groups": (
+        "GroupStanding", "group_json", "group_rows", "make_group", "read_salt", "standing_of", "successor",
+    ),
     "_image_search": ("COLD_START", "ImageListing", "search_for_image"),
     "_images": ("PinnedWorkload",),
     "_index": ("alone",),
@@ -1116,18 +1168,22 @@ _PARTS = {
     ),
     "_rounds": (
         "DrawCommittee", "Drawn", "DrawPlan", "Finalized", "FinalizePlan", "FinalizeRound",
-        "RequestVerification", "RequestVerificationPlan", "RoundDuty", "VerificationAsked", "duty_of",
-        "round_at",
+        "RequestVerification", "RequestVerificationPlan", "RoundDuty", "RoundSeen", "VerificationAsked",
+        "duty_of", "round_at", "rounds_of",
     ),
     "_seats": (
         "LEAVE_DELAY", "MATURITY", "ExitSeat", "ExitSeatPlan", "LeaveSeat", "LeaveSeatPlan", "SeatChanged",
-        "SeatEmptied", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus", "full_of",
-        "seat_at", "seat_json", "validator_status",
+        "SeatEmptied", "SeatsView", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus",
+        "full_of", "seat_at", "seat_json", "seats_of", "validator_status",
     ),
     "_set_workload": ("Delivered", "SetWorkload", "SetWorkloadPlan", "WorkloadChanged"),
     "_settling": (
         "FaultsSettled", "SettledByOthers", "SettleFaults", "SettleFaultsPlan", "Settlement", "SettlementDue",
         "SettlementMade",
+    ),
+    "_sharing": (
+        "AcceptAccess", "AcceptAccessPlan", "AccessKept", "AccessRevoked", "LeaseShared", "RevokeAccess",
+        "RevokeAccessPlan", "ShareLease", "ShareLeasePlan", "access_json", "audit_of", "make_access_key",
     ),
     "_shells": ("HostAnswer", "OpenSsh", "Shells", "ask_hosts"),
     "_ssh": ("SshDoor", "mint_key", "ssh_door"),
@@ -1140,6 +1196,7 @@ _PARTS = {
         "live_lease", "unfetched_results",
     ),
     "_tenant_errors": ("NotADelegate", "NotTheTenant"),
+    "_tenants": ("tenants_of",),
     "_together": ("Together", "TogetherDone", "TogetherPlan"),
     "_top": ("LeaseUse", "TopRow", "top_of", "totals", "use_between", "watch_leases"),
     "_transfer": (
@@ -1160,7 +1217,7 @@ _PARTS = {
     ),
     "_votes": (
         "CommitPlan", "CommitVotes", "FalseHardwarePlan", "FaultOpened", "FileFalseHardware", "RevealPlan",
-        "RevealVotes", "VoteCommitted", "VoteRevealed",
+        "RevealVotes", "VoteCommitted", "VoteRevealed", "measured_digest",
     ),
 }  # fmt: skip
 if not TYPE_CHECKING:

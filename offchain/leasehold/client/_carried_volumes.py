@@ -46,7 +46,7 @@ def said_of(client: PoolClient, lease: Lease, workload: Workload) -> tuple[str, 
         return (
             f"The container of lease {format_lease(lease.id)} is stopped first, and carried along: {names}.",
         )
-    return (f"Carried by their lease's own tenant alone, and empty there: {names}.",)
+    return (f"A lease's own tenant alone carries what it has, and these begin empty there: {names}.",)
 
 
 async def carry_volumes(client: PoolClient, lease: Lease, workload: Workload) -> tuple[Workload, bool]:

@@ -31,13 +31,12 @@ from leasehold.client._on_behalf import AsDelegate, Proposing
 from leasehold.client._permits import WithPermit
 from leasehold.client._tenant_errors import TwoActors
 from leasehold.errors import ContractError, KeyMissing, LeaseholdError, WalletError
-from leasehold.home import Home
+from leasehold.home import DEFAULT_HOME, Home
 
 if TYPE_CHECKING:
     from eth_account.signers.local import LocalAccount
     from web3 import AsyncWeb3
 
-DEFAULT_HOME = Path("~/.config/leasehold")
 DEFAULT_RPC = ("http://127.0.0.1:8545",)
 DEFAULT_IPFS = "/ip4/127.0.0.1/tcp/5001"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,6 +18,17 @@ if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
 
 NO_SALT = bytes(32)
+
+
+def read_salt(text: str) -> bytes:
+    """A salt in hex, or for the word `random` a new one. Raises InvalidInput."""
+    try:
+        salt = secrets.token_bytes(32) if text == "random" else bytes.fromhex(text.removeprefix("0x"))
+    except ValueError:
+        salt = b""
+    if len(salt) != 32:
+        raise InvalidInput(f"'{text}' is no salt: it has 64 hex digits, or is the word random.")
+    return salt
 
 
 def make_group(threshold: int, signers: Sequence[str], salt: bytes = NO_SALT) -> Group:

@@ -23,6 +23,7 @@ from leasehold.client._errors import CannotAct
 from leasehold.client._offers import OfferSigned
 from leasehold.client._outflow import Outflow, outflow
 from leasehold.client._plan import Plan, Request, Sent, Step
+from leasehold.client._sharing import LeaseShared, shared_with
 from leasehold.client._tenant_errors import OnlyCalls, ProposalExpired, ProposalOvertaken
 from leasehold.client._transfer import LeasesAccepted
 from leasehold.errors import ContractError
@@ -196,8 +197,10 @@ class ExecuteProposalPlan(Plan[Step]):
             )
         yield ProposalExecuted(receipt, _opened(receipt))
 
-    async def _keep(self, session: Session) -> SessionKept:
+    async def _keep(self, session: Session) -> SessionKept | LeaseShared:
         home = self.client.home
+        if session.leases and not home.pending_sessions.has(session.key):
+            return await shared_with(self.client, session, self.proofs[0])  # somebody else's key
         key = SessionKey(session, self.proofs[0], home.pending_sessions.key(session.key))
         await home.sessions.keep(key, pool_domain(self.client.deployment))
         home.pending_sessions.forget(session.key)

@@ -4,6 +4,7 @@ InvalidInput
 ├── TwoActors
 ├── NotTheTenant
 ├── NotADelegate
+├── NotShared
 ├── NothingAllowed
 ├── PriceNotNamed
 └── NoRunningLease
@@ -12,11 +13,14 @@ NotEnoughFunds
 ├── NothingToWithdraw
 └── NothingStrayed
 FileRefused
+├── AccessOver
 ├── OnlyCalls
 ├── ProposalExpired
 └── ProposalOvertaken
 AgentError
-└── NoSsh
+├── KeepsNoAudit
+├── NoSsh
+└── TakesNothingBack
 LeaseholdError
 └── KeptNoLonger
 """
@@ -161,3 +165,42 @@ class KeptNoLonger(LeaseholdError):
     exit_code = 4
     lease: int
     refusal: LeaseholdError
+
+
+@error_type(
+    "not-shared", problem="Lease {lease:lease} is shared with nobody from here", advice="name the key itself."
+)
+class NotShared(InvalidInput):
+    """There is nothing to take back."""
+
+    lease: int
+
+
+@error_type("access-over", problem="That worked until {expires_at:utc}", advice="ask for another.")
+class AccessOver(FileRefused):
+    """A lease was shared, and is not any more. Unix seconds."""
+
+    expires_at: int
+
+
+@error_type(
+    "takes-nothing-back",
+    problem="The agent of lease {lease:lease} is of an earlier version and listens until {until:utc}",
+    advice="move the lease, or wait.",
+)
+class TakesNothingBack(AgentError):
+    """Nothing but its end stops a session there. Unix seconds."""
+
+    lease: int
+    until: int
+
+
+@error_type(
+    "keeps-no-audit",
+    problem="The agent of lease {lease:lease} is of an earlier version and keeps no audit log",
+    advice="ask its provider to update it.",
+)
+class KeepsNoAudit(AgentError):
+    """It cannot be asked."""
+
+    lease: int

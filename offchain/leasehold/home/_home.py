@@ -99,6 +99,15 @@ class Home:
         return home.PendingSessions(self.path)
 
     @cached_property
+    def former_sessions(self) -> market.SessionCache:
+        """Throw-away keys for agents that understand less than `sessions` grants."""
+        return market.SessionCache(self.path / "sessions" / "former")
+
+    def shared_access(self, deployment: chain.Deployment) -> home.SharedAccess:
+        """What of a pool's leases was shared from here, and with whoever has this home."""
+        return home.SharedAccess(self.path, deployment)
+
+    @cached_property
     def sealed_workloads(self) -> home.SealedWorkloads:
         """Workloads that were handed over from here."""
         return home.SealedWorkloads(self.path)

@@ -27,6 +27,14 @@ if TYPE_CHECKING:
         RunIsAnother,
     )
     from leasehold.runs._looking import Memory, worked_lately
+    from leasehold.runs._project import (
+        PROJECT_FILE,
+        Project,
+        begin_project,
+        job_of,
+        load_project,
+        project_name,
+    )
     from leasehold.runs._run import (
         AttachRun,
         Run,
@@ -41,6 +49,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "PROJECT_FILE",
     "Act",
     "Acting",
     "AttachRun",
@@ -52,6 +61,7 @@ __all__ = [
     "NoSuchRun",
     "NotForARun",
     "NothingRan",
+    "Project",
     "ResultsInTheWay",
     "Run",
     "RunActed",
@@ -63,7 +73,11 @@ __all__ = [
     "RunPlan",
     "RunRules",
     "Word",
+    "begin_project",
     "carrying",
+    "job_of",
+    "load_project",
+    "project_name",
     "rules_of",
     "run_named",
     "settle_runs",
@@ -78,6 +92,7 @@ _PARTS = {
         "RunIsAnother",
     ),
     "_looking": ("Memory", "worked_lately"),
+    "_project": ("PROJECT_FILE", "Project", "begin_project", "job_of", "load_project", "project_name"),
     "_run": (
         "AttachRun", "Run", "RunControl", "RunFinished", "RunLog", "RunPlan", "carrying", "rules_of",
         "run_named", "settle_runs",

@@ -39,7 +39,7 @@ async def test_nobody_else_hands_anything_over(world: World, what: str) -> None:
 async def test_what_is_too_large_is_not_read(
     world: World, what: str, most: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"leasehold_agent.api._app.{most}", 100)
+    monkeypatch.setattr(f"leasehold_agent.api._code_routes.{most}", 100)
     refused(await put(world, what, bytes(101)), 413, "body-too-large")
     assert world.leases.codes == {}
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from leasehold.cli._config_file import as_toml, read_config, write_config
 from leasehold.guarding import GuardSettings
 from leasehold.guarding._settings import KeepSettings
+from leasehold.home import as_toml, read_config, write_config
 from leasehold.market import parse_duration
 
 from .conftest import Cli

@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import Annotated
 
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, Invocation, shared
 from leasehold.cli._completion import known_groups
 from leasehold.cli._options import Read, argument, option
-from leasehold.client import group_json, group_rows, make_group, standing_of
-from leasehold.market import InvalidInput
-
-
-def parse_salt(text: str) -> bytes:
-    """The salt that is meant. Raises InvalidInput."""
-    try:
-        salt = secrets.token_bytes(32) if text == "random" else bytes.fromhex(text.removeprefix("0x"))
-    except ValueError:
-        salt = b""
-    if len(salt) != 32:
-        raise InvalidInput(f"'{text}' is no salt: it has 64 hex digits, or is the word random.")
-    return salt
-
+from leasehold.client import group_json, group_rows, make_group, read_salt, standing_of
 
 GroupName = Annotated[
     str, argument("NAME", "As `leasehold group list` shows it.", autocompletion=known_groups)
@@ -34,7 +20,7 @@ Salt = Annotated[
         "32 bytes, best made of what every signer gave, or the word `random`, for another group of the same "
         "signers; by default zeros.",
     ),
-    Read(parse_salt),
+    Read(read_salt),
 ]
 
 

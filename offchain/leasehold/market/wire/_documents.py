@@ -45,11 +45,14 @@ class Problem(WireDocument):
 
 
 class Health(WireDocument):
-    """`time` is the agent's clock, in unix seconds: compare it before you blame a signature."""
+    """`time` is the agent's clock, in unix seconds: compare it before you blame a signature. `operations`: what a
+    session with it may grant; an agent that says none is of before `FORMER_OPS` grew, and refuses more than these.
+    """
 
     status: Literal["ok"] = "ok"
     version: str
     time: Whole
+    operations: list[str] = []
 
 
 class ContactSignature(WireDocument):
@@ -267,6 +270,55 @@ class LeaseMetrics(WireDocument):
 
     lease: str
     readings: list[LeaseReading]
+
+
+Moment = Annotated[int, Field(ge=0, le=_YEAR_9999)]
+
+
+class AuditedAct(WireDocument):
+    """What one caller asked of a lease in one hour, of one kind and with one outcome, told together.
+
+    `op`: the operation, or `ssh`. `session`: the address of the session's key under which it was asked, or the
+    fingerprint of the key that came by SSH; none where the account itself signed. `outcome`: `done` (it was let in),
+    `begun` (that was not seen), or the refusal's code. `first`, `last`: unix seconds by the host's clock.
+    """
+
+    account: str
+    session: str | None
+    op: str
+    outcome: str
+    first: Moment
+    last: Moment
+    times: Whole
+
+
+class RefusedTries(WireDocument):
+    """How often somebody who could not show a right was turned away from a lease for one reason, a refusal's code."""
+
+    reason: str
+    times: Whole
+    last: Moment
+
+
+class LeaseAudit(WireDocument):
+    """Who did what on a lease while it was its tenant's, the oldest first; and, counted, who was turned away.
+
+    `dropped`: entries that are told no more, since there were too many. `lost`: acts of any lease that the host's disk
+    did not take since its agent began.
+    """
+
+    lease: str
+    acts: list[AuditedAct]
+    refused: list[RefusedTries]
+    dropped: Whole = 0
+    lost: Whole = 0
+
+
+class SessionsWithdrawn(WireDocument):
+    """The keys of sessions that the lease's agent listens to no more, of its tenant's."""
+
+    lease: str
+    sessions: list[str]
 
 
 class CodeWanted(WireDocument):

@@ -1,4 +1,4 @@
-"""Writing `config.toml` and a new `leasehold.toml`: what stands there stays, but for what is set anew."""
+"""`config.toml`, a person's settings: what stands there stays, but for what is set anew."""
 
 from __future__ import annotations
 
