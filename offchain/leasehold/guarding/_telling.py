@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from leasehold.guarding._alerts import Alert
-from leasehold.home import Pending, Standing
+from leasehold.home import Pending, ToldCause
 
 REARM_SECONDS = 300
 """How long a cause has to be away until it is told anew: what flickers is told once."""
@@ -22,14 +22,16 @@ FAILING_TRIES = 3
 class Telling:
     """What is remembered from now on, and what is to be told."""
 
-    told: Mapping[str, Standing]
+    told: Mapping[str, ToldCause]
     new: tuple[Alert, ...]
 
 
-def tell(told: Mapping[str, Standing], alerts: Iterable[Alert], unsure: Collection[str], now: int) -> Telling:
+def tell(
+    told: Mapping[str, ToldCause], alerts: Iterable[Alert], unsure: Collection[str], now: int
+) -> Telling:
     """Which of the alerts are new. unsure: causes, or kinds of them, of which nobody knows whether they stand."""
     present = {alert.cause: alert for alert in alerts}
-    kept: dict[str, Standing] = {}
+    kept: dict[str, ToldCause] = {}
     for cause, standing in told.items():
         if cause in present:
             kept[cause] = replace(standing, over=0)
@@ -40,7 +42,7 @@ def tell(told: Mapping[str, Standing], alerts: Iterable[Alert], unsure: Collecti
         elif 0 <= now - standing.over < REARM_SECONDS:
             kept[cause] = standing
     new = tuple(alert for cause, alert in present.items() if cause not in kept)
-    kept |= {alert.cause: Standing(now) for alert in new}
+    kept |= {alert.cause: ToldCause(now) for alert in new}
     return Telling(kept, new)
 
 

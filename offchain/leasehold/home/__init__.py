@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leasehold.home._fleet_book import FleetBook
     from leasehold.home._glimpse import Glimpse
     from leasehold.home._groups import Groups
-    from leasehold.home._guard_notes import GuardNotes, Pending, Remembered, Standing
+    from leasehold.home._guard_notes import GuardNotes, Pending, Remembered, ToldCause
     from leasehold.home._home import Home
     from leasehold.home._jobs import Jobs
     from leasehold.home._lease_names import LeaseNames
@@ -69,9 +69,9 @@ __all__ = [
     "SealedWorkloads",
     "Settings",
     "SharedAccess",
-    "Standing",
     "Statements",
     "Tag",
+    "ToldCause",
     "Try",
     "UnlockedWallet",
     "UnlockedWallets",
@@ -97,7 +97,7 @@ _PARTS = {
     "_fleet_book": ("FleetBook",),
     "_glimpse": ("Glimpse",),
     "_groups": ("Groups",),
-    "_guard_notes": ("GuardNotes", "Pending", "Remembered", "Standing"),
+    "_guard_notes": ("GuardNotes", "Pending", "Remembered", "ToldCause"),
     "_home": ("Home",),
     "_jobs": ("Jobs",),
     "_lease_names": ("LeaseNames",),
@@ -107,7 +107,7 @@ _PARTS = {
     "_registry_logins": ("RegistryLogins",),
     "_runs": ("GivenUp", "RunRecord", "Runs", "Try"),
     "_sealed_workloads": ("SealedWorkloads",),
-    "_settings": ("GUARD", "DEFAULT_HOME", "Settings", "read_settings"),
+    "_settings": ("DEFAULT_HOME", "GUARD", "Settings", "read_settings"),
     "_shared_access": ("SharedAccess",),
     "_statements": ("Statements",),
     "_unlocked": ("MOST_SECONDS", "UnlockedWallet", "UnlockedWallets"),

@@ -27,7 +27,7 @@ MOST_PENDING = 200
 
 
 @dataclass(frozen=True)
-class Standing:
+class ToldCause:
     """A cause that was told. since: when it was first seen. over: when it was first seen no more; 0: it stands. Unix
     seconds.
     """
@@ -58,7 +58,7 @@ class Remembered:
 
     term: int = 0
     looked: int = 0
-    told: Mapping[str, Standing] = field(default_factory=dict)
+    told: Mapping[str, ToldCause] = field(default_factory=dict)
     pending: tuple[Pending, ...] = ()
     watched: tuple[int, ...] = ()
     challenged: Mapping[int, int] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Remembered:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
         """Raises KeyError, TypeError, ValueError, AttributeError."""
-        told = {str(cause): Standing(**standing) for cause, standing in document["told"].items()}
+        told = {str(cause): ToldCause(**standing) for cause, standing in document["told"].items()}
         return cls(
             int(document["term"]),
             int(document["looked"]),

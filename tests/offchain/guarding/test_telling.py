@@ -16,7 +16,7 @@ from leasehold.guarding._telling import (
     queued,
     tell,
 )
-from leasehold.home import Pending, Standing
+from leasehold.home import Pending, ToldCause
 
 NOTICE, IDLE = Alert(Kind.NOTICE, "1", "Notice."), Alert(Kind.IDLE, "1", "Idle.")
 
@@ -25,7 +25,7 @@ class Listener:
     """What is told over many looks."""
 
     def __init__(self) -> None:
-        self.told: dict[str, Standing] = {}
+        self.told: dict[str, ToldCause] = {}
         self.heard: list[str] = []
 
     def look(self, now: int, *alerts: Alert, unsure: Sequence[str] = ()) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from devnet.pool import PoolChain
-from leasehold.home import Home, Pending, Remembered, Standing
+from leasehold.home import Home, Pending, Remembered, ToldCause
 from leasehold.home._guard_notes import MOST_CAUSES, MOST_PENDING
 
 ACCOUNT = "0x" + "aB" * 20
@@ -20,7 +20,7 @@ def test_what_was_noted_comes_back(chain: PoolChain, tmp_path: Path) -> None:
     whole = Remembered(
         3,
         100,
-        {"notice:1": Standing(5, 6)},
+        {"notice:1": ToldCause(5, 6)},
         (Pending("mail", {"id": "x"}, 5, 1, 7),),
         (1, 2),
         {7: 99},
@@ -44,7 +44,7 @@ def test_a_damaged_one_is_a_guard_that_remembers_nothing(chain: PoolChain, tmp_p
 
 def test_it_is_bounded(chain: PoolChain, tmp_path: Path) -> None:
     notes = Home(tmp_path).guard_notes(chain.deployment, ACCOUNT)
-    told = {f"notice:{number}": Standing(number) for number in range(MOST_CAUSES + 5)}
+    told = {f"notice:{number}": ToldCause(number) for number in range(MOST_CAUSES + 5)}
     pending = tuple(Pending("mail", {"id": str(number)}, number) for number in range(MOST_PENDING + 3))
     notes.keep(Remembered(told=told, pending=pending))
     kept = notes.load()
