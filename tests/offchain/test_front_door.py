@@ -50,6 +50,7 @@ DOORS = {
     "overview",
     "owner",
     "provider",
+    "services",
     "sharing",
     "validator",
     "volumes",

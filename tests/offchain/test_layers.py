@@ -19,6 +19,7 @@ DOORS = (
     "overview",
     "owner",
     "provider",
+    "services",
     "sharing",
     "validator",
     "volumes",

@@ -194,6 +194,13 @@ class Sender:
         if not task.cancelled():
             task.exception()  # who waited was told, and nobody else wants to know
 
+    async def aclose(self) -> None:
+        """Ends what is still watched though nobody waits for it, as a process's end does."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     async def _send(self, to: str, data: bytes, value: int, bounds: Bounds) -> Receipt:
         await self._caught_up(bounds)
         while True:
