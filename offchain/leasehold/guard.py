@@ -13,13 +13,13 @@ A run that is begun with `recover=True` is gone on with on another machine; `doc
 
 from leasehold.guarding import (
     Alert,
+    AlertKind,
     ChannelTried,
     Deed,
     Guard,
     GuardDeposed,
     GuardLooked,
     GuardSettings,
-    Kind,
     channels_of,
     signature,
     try_channels,
@@ -27,13 +27,13 @@ from leasehold.guarding import (
 
 __all__ = [
     "Alert",
+    "AlertKind",
     "ChannelTried",
     "Deed",
     "Guard",
     "GuardDeposed",
     "GuardLooked",
     "GuardSettings",
-    "Kind",
     "channels_of",
     "signature",
     "try_channels",

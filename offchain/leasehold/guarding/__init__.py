@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from leasehold._faces import face
 
 if TYPE_CHECKING:
-    from leasehold.guarding._alerts import Alert, Kind
+    from leasehold.guarding._alerts import Alert, AlertKind
     from leasehold.guarding._channels import SIGNATURE, Channel, channels_of, signature
     from leasehold.guarding._deeds import Deed
     from leasehold.guarding._errors import (
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SIGNATURE",
     "Alert",
+    "AlertKind",
     "Channel",
     "ChannelTried",
     "Deed",
@@ -42,7 +43,6 @@ __all__ = [
     "GuardSecretMissing",
     "GuardSettingWrong",
     "GuardSettings",
-    "Kind",
     "NoChannels",
     "NotDelivered",
     "channels_of",
@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 _PARTS = {
-    "_alerts": ("Alert", "Kind"),
+    "_alerts": ("Alert", "AlertKind"),
     "_channels": ("SIGNATURE", "Channel", "channels_of", "signature"),
     "_deeds": ("Deed",),
     "_errors": ("GuardDeposed", "GuardSecretMissing", "GuardSettingWrong", "NoChannels", "NotDelivered"),

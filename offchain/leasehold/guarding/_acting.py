@@ -24,14 +24,13 @@ from leasehold.client import (
     SettleFaults,
 )
 from leasehold.errors import LeaseholdError
-from leasehold.guarding._alerts import Alert, Kind, acted, keep_of, trouble
-from leasehold.guarding._deeds import Deed, Do, extension
+from leasehold.guarding._alerts import Alert, AlertKind, acted, keep_of, trouble
+from leasehold.guarding._deeds import Deed, GuardDo, extension
 from leasehold.guarding._settings import GuardSettings
 from leasehold.guarding._sights import LeaseSight
 from leasehold.home import GivenUp
 from leasehold.market import format_time
-from leasehold.runs import Acting, Memory, RunActed, Word, carrying, settle_runs
-from leasehold.runs import Do as RunDo
+from leasehold.runs import Acting, Do, Memory, RunActed, Word, carrying, settle_runs
 
 if TYPE_CHECKING:
     from leasehold.client import PoolClient
@@ -40,7 +39,7 @@ DEED_SECONDS = 300.0
 """For a deed that is not a run's: what is under way then is looked at again at the next look."""
 MOST_ACTS = 64
 """Acts of one run in a row."""
-_AT_REST = frozenset({RunDo.WAIT, RunDo.LEAVE, RunDo.FINISH})
+_AT_REST = frozenset({Do.WAIT, Do.LEAVE, Do.FINISH})
 
 
 @dataclass
@@ -59,7 +58,7 @@ class Performer:
         """Do it, and say what was done, or why it could not be. sight: the lease that it is about, as it was seen."""
         told: list[Alert] = []
         try:
-            if deed.do is Do.CARRY:
+            if deed.do is GuardDo.CARRY:
                 async for alert in self._carry(deed.run):
                     told.append(alert)  # what was done is told, whatever comes after it
             else:
@@ -106,13 +105,13 @@ class Performer:
                 return await self._sent(deed, sight)
 
     async def _sent(self, deed: Deed, sight: LeaseSight | None) -> list[Alert]:
-        if deed.do is Do.EXTEND and sight is not None:
+        if deed.do is GuardDo.EXTEND and sight is not None:
             return await self._extend(deed, sight)
-        if deed.do is Do.CHALLENGE:
+        if deed.do is GuardDo.CHALLENGE:
             return await self._challenge(deed)
-        if deed.do is Do.PROVE:
+        if deed.do is GuardDo.PROVE:
             return await self._prove(deed)
-        if deed.do is Do.FAIL_OVER:
+        if deed.do is GuardDo.FAIL_OVER:
             return await self._fail_over(deed)
         return await self._settle()
 
@@ -192,7 +191,7 @@ class Performer:
             assert isinstance(step, RunActed)
             for alert in _told(acting, step, [one for one in steps if isinstance(one, LeasesOpened)]):
                 yield alert
-            if step.act.do in _AT_REST or (step.act.do is RunDo.FETCH and self.client.other is not None):
+            if step.act.do in _AT_REST or (step.act.do is Do.FETCH and self.client.other is not None):
                 return
 
 
@@ -203,16 +202,16 @@ def _told(acting: Acting, step: RunActed, opened: list[LeasesOpened]) -> list[Al
         lease, machine = opened[0].opened[0].lease, record.tries[-1].machine
         said = f"Run {name} goes on as lease {format_lease(lease)} on machine {machine}."
         return [acted(f"{name}-{lease}-opened", said, lease)]
-    if act.do is RunDo.GIVE_UP and act.given_up in (GivenUp.GONE, GivenUp.LATE):
+    if act.do is Do.GIVE_UP and act.given_up in (GivenUp.GONE, GivenUp.LATE):
         said = f"Run {name} leaves machine {step.tried.machine}: {act.why}."
         return [acted(f"{name}-{act.place}-left", said, step.tried.lease)]
-    if act.do is RunDo.FINISH:
+    if act.do is Do.FINISH:
         how = {"done": "has done its work", "none": "found no machine that runs it, within its bounds"}
         return [acted(f"{name}-ended", f"Run {name} {how.get(act.why, f'has ended ({act.why})')}.")]
-    if act.do is RunDo.WAIT and act.why == "machine":
+    if act.do is Do.WAIT and act.why == "machine":
         return [
             Alert(
-                Kind.JOB,
+                AlertKind.JOB,
                 f"{name}-waits",
                 f"Run {name} waits until a machine fits, within its price and budget.",
             )

@@ -22,7 +22,7 @@ LONGEST = 400
 _LONGEST_WORD = 80
 
 
-class Kind(StrEnum):
+class AlertKind(StrEnum):
     """What an alert is about. ACTED: the guard has done something. TROUBLE: it cannot do what it is for."""
 
     NOTICE = "notice"
@@ -40,7 +40,9 @@ class Kind(StrEnum):
     TEST = "test"
 
 
-URGENT = frozenset({Kind.NOTICE, Kind.END_NEAR, Kind.ESCROW_LOW, Kind.OUTAGE, Kind.TROUBLE})
+URGENT = frozenset(
+    {AlertKind.NOTICE, AlertKind.END_NEAR, AlertKind.ESCROW_LOW, AlertKind.OUTAGE, AlertKind.TROUBLE}
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Alert:
     `about` while it stands. lease: as people write it.
     """
 
-    kind: Kind
+    kind: AlertKind
     about: str
     said: str
     lease: str | None = None
@@ -96,17 +98,17 @@ def alerts_of(snapshot: Snapshot, settings: GuardSettings, money: Money) -> list
 def unsure_of(snapshot: Snapshot) -> set[str]:
     """Causes of which this look cannot say that they are over."""
     silent = [lease for lease in snapshot.leases if not lease.answers]
-    return {f"{kind}:{lease.lease.id}" for lease in silent for kind in (Kind.CRASH_LOOP, Kind.IDLE)}
+    return {f"{kind}:{lease.lease.id}" for lease in silent for kind in (AlertKind.CRASH_LOOP, AlertKind.IDLE)}
 
 
 def acted(about: str, said: str, lease: int | None = None) -> Alert:
     """That the guard has done something."""
-    return Alert(Kind.ACTED, about, harmless(said), None if lease is None else format_lease(lease))
+    return Alert(AlertKind.ACTED, about, harmless(said), None if lease is None else format_lease(lease))
 
 
 def trouble(about: str, said: str) -> Alert:
     """That the guard cannot do something. about: a word for what."""
-    return Alert(Kind.TROUBLE, about, harmless(said))
+    return Alert(AlertKind.TROUBLE, about, harmless(said))
 
 
 # ------------------------------------------------------------------------------------------------------- of a lease
@@ -115,39 +117,46 @@ def trouble(about: str, said: str) -> Alert:
 def _lease(sight: LeaseSight, snapshot: Snapshot, settings: GuardSettings, money: Money) -> Iterator[Alert]:
     lease, now, shown = sight.lease, snapshot.now, _called(sight.lease.id, sight.name)
 
-    def alert(kind: Kind, said: str) -> Alert:
+    def alert(kind: AlertKind, said: str) -> Alert:
         return Alert(kind, str(lease.id), said, format_lease(lease.id))
 
     if lease.state is LeaseState.OPENED:
         if now > lease.start + sight.window:
-            yield alert(Kind.NOT_STARTED, f"{shown} was not started in time: all of its escrow comes back.")
+            yield alert(
+                AlertKind.NOT_STARTED, f"{shown} was not started in time: all of its escrow comes back."
+            )
         return
     if not sight.runs or now >= lease.end:
         return
     if lease.noticed:
-        yield alert(Kind.NOTICE, f"{shown} is under notice and ends {format_time(lease.end)}.")
+        yield alert(AlertKind.NOTICE, f"{shown} is under notice and ends {format_time(lease.end)}.")
     else:
         yield from (alert(*said) for said in _ending(sight, now, shown, snapshot.own.left, settings, money))
     if sight.down or sight.silent >= settings.silent_after:
-        yield alert(Kind.OUTAGE, _outage(sight, shown))
+        yield alert(AlertKind.OUTAGE, _outage(sight, shown))
     if sight.looping:
-        yield alert(Kind.CRASH_LOOP, f"The command of {_lower(shown)} ends and is started again and again.")
+        yield alert(
+            AlertKind.CRASH_LOOP, f"The command of {_lower(shown)} ends and is started again and again."
+        )
     if sight.exit_code is not None and sight.job is None:
         yield alert(
-            Kind.IDLE, f"The command of {_lower(shown)} has ended with {sight.exit_code}, and it is paid for."
+            AlertKind.IDLE,
+            f"The command of {_lower(shown)} has ended with {sight.exit_code}, and it is paid for.",
         )
     elif settings.idle_after and sight.idle:
         span = format_duration(settings.idle_after)
-        yield alert(Kind.IDLE, f"{shown} has used neither processor nor card for {span}, and is paid for.")
+        yield alert(
+            AlertKind.IDLE, f"{shown} has used neither processor nor card for {span}, and is paid for."
+        )
     if sight.cheaper is not None:
         machine, price = sight.cheaper
         said = f"{money.show(price)} per GPU-hour, and {_lower(shown)} pays {money.show(lease.price)}"
-        yield alert(Kind.PRICE, f"Machine {machine} has the same card for {said}.")
+        yield alert(AlertKind.PRICE, f"Machine {machine} has the same card for {said}.")
 
 
 def _ending(
     sight: LeaseSight, now: int, shown: str, left: int, settings: GuardSettings, money: Money
-) -> Iterator[tuple[Kind, str]]:
+) -> Iterator[tuple[AlertKind, str]]:
     """That it ends soon and nobody extends it, or that what is left does not pay for the next extension."""
     lease, keep = sight.lease, keep_of(sight, settings)
     if keep is not None and sight.job is None:
@@ -155,13 +164,13 @@ def _ending(
         if step > 0 and (needs := extension_cost(lease, step)) > left:
             ends = f"{shown} ends {format_time(lease.end)}"
             yield (
-                Kind.ESCROW_LOW,
+                AlertKind.ESCROW_LOW,
                 f"{ends}: the next extension costs {money.show(needs)}, and {money.show(left)} are left.",
             )
         if step > 0:
             return
     if sight.job is None and settings.end_near and lease.end - now <= settings.end_near:
-        yield Kind.END_NEAR, f"{shown} ends {format_time(lease.end)}."
+        yield AlertKind.END_NEAR, f"{shown} ends {format_time(lease.end)}."
 
 
 def keep_of(sight: LeaseSight, settings: GuardSettings) -> KeepSettings | None:
@@ -184,7 +193,7 @@ def _past(past: PastSight) -> Alert:
         LeaseState.CANCELLED: "was not started, and everything came back",
         LeaseState.REJECTED: "was given back",
     }.get(lease.state, "is over")
-    kind = Kind.NOT_STARTED if lease.state is LeaseState.CANCELLED else Kind.ENDED
+    kind = AlertKind.NOT_STARTED if lease.state is LeaseState.CANCELLED else AlertKind.ENDED
     why = f" (the machine's word: {harmless(past.reason, _LONGEST_WORD)})" if past.reason else ""
     return Alert(kind, str(lease.id), f"{shown} {how}{why}.", format_lease(lease.id))
 

@@ -21,7 +21,7 @@ CHALLENGE_EVERY = 86_400
 """Seconds between challenges of one machine by one guard."""
 
 
-class Do(StrEnum):
+class GuardDo(StrEnum):
     """What is done. FAIL_OVER: open the standby. CARRY: go on with a run. SETTLE: what is left of others."""
 
     CARRY = "carry"
@@ -36,7 +36,7 @@ class Do(StrEnum):
 class Deed:
     """One thing to do. lease, machine: of what, 0 where none. seconds: to extend by. run: which."""
 
-    do: Do
+    do: GuardDo
     lease: int = 0
     machine: int = 0
     seconds: int = 0
@@ -67,11 +67,11 @@ def deeds_of(
     if snapshot.own.waiting:  # it may be just that
         return deeds
     if settings.recover:
-        deeds += [Deed(Do.CARRY, run=job.name) for job in snapshot.jobs]
+        deeds += [Deed(GuardDo.CARRY, run=job.name) for job in snapshot.jobs]
     for sight in snapshot.leases:
         deeds += _of_lease(sight, snapshot, settings, challenged, money, delegate)
     if settings.settle and snapshot.settleable:
-        deeds.append(Deed(Do.SETTLE))
+        deeds.append(Deed(GuardDo.SETTLE))
     return list(dict.fromkeys(deeds))
 
 
@@ -87,22 +87,22 @@ def _of_lease(
     if not sight.runs or now >= lease.end:
         return
     if sight.answer_by and now > sight.answer_by and settings.settle:
-        yield Deed(Do.PROVE, machine=lease.machine)
+        yield Deed(GuardDo.PROVE, machine=lease.machine)
     if sight.down:
         if settings.failover and lease.has_standby:
-            yield Deed(Do.FAIL_OVER, lease.id)
+            yield Deed(GuardDo.FAIL_OVER, lease.id)
         return
     if settings.challenge and not delegate and not sight.answer_by:
         last = challenged.get(lease.machine, 0)
         rested = not last or not 0 <= now - last < CHALLENGE_EVERY
         if sight.silent >= settings.silent_after and rested:
-            yield Deed(Do.CHALLENGE, lease.id, lease.machine)
+            yield Deed(GuardDo.CHALLENGE, lease.id, lease.machine)
     keep = keep_of(sight, settings)
     if sight.job is not None or sight.exit_code is not None:
         return
     seconds = extension(sight, keep, now, money)
     if seconds and extension_cost(lease, seconds) <= snapshot.own.left:
-        yield Deed(Do.EXTEND, lease.id, seconds=seconds)
+        yield Deed(GuardDo.EXTEND, lease.id, seconds=seconds)
 
 
 def extension(sight: LeaseSight, keep: KeepSettings | None, now: int, money: Money) -> int:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from leasehold.client import Observer, Step
 from leasehold.errors import ChainError, LeaseholdError
 from leasehold.guarding._acting import Performer
-from leasehold.guarding._alerts import Alert, Kind, alerts_of, trouble, unsure_of
+from leasehold.guarding._alerts import Alert, AlertKind, alerts_of, trouble, unsure_of
 from leasehold.guarding._channels import Channel
-from leasehold.guarding._deeds import Deed, Do, deeds_of
+from leasehold.guarding._deeds import Deed, GuardDo, deeds_of
 from leasehold.guarding._errors import GuardDeposed
 from leasehold.guarding._looking import Recollection, look
 from leasehold.guarding._settings import GuardSettings
@@ -162,7 +162,7 @@ class Guard:
         money, delegate = self.client.money, self.client.other is not None
         alerts = tuple(alerts_of(snapshot, self.settings, money))
         deeds = deeds_of(snapshot, self.settings, remembered.challenged, money, delegate=delegate)
-        unsure = unsure_of(snapshot) | {str(Kind.JOB)}
+        unsure = unsure_of(snapshot) | {str(AlertKind.JOB)}
         new = tuple(alert for alert in alerts if alert.cause not in remembered.told)
         return GuardLooked(alerts, new, tuple(deeds)), snapshot, unsure
 
@@ -219,7 +219,7 @@ class Guard:
         sights = {sight.lease.id: sight for sight in snapshot.leases}
         self._begin("runs", performer.settle_runs)
         for deed in deeds:
-            if deed.do is Do.CHALLENGE:  # before it: whoever takes over does not challenge twice
+            if deed.do is GuardDo.CHALLENGE:  # before it: whoever takes over does not challenge twice
                 self._remember(challenged={**self._remembered.challenged, deed.machine: snapshot.now})
             key = f"{deed.do} {deed.lease or deed.machine or deed.run}"
             self._begin(key, partial(self._performing, performer, deed, sights.get(deed.lease)))

@@ -18,8 +18,7 @@ from leasehold.client import SettleFaults, tag_of
 from leasehold.errors import ChainError, LeaseholdError
 from leasehold.guarding._settings import GuardSettings
 from leasehold.guarding._sights import JobSight, LeaseSight, OwnSight, PastSight, Snapshot
-from leasehold.home import Kind as Named
-from leasehold.home import Remembered, Tag
+from leasehold.home import Kind, Remembered, Tag
 from leasehold.market import Listing
 from leasehold.market.wire import LeaseReading, LeaseStatus
 from leasehold.runs import Memory, rules_of, worked_lately
@@ -57,7 +56,7 @@ class Recollection:
 
 
 @dataclass(frozen=True)
-class Word:
+class Heard:
     """What an agent says of one lease."""
 
     status: LeaseStatus
@@ -79,7 +78,7 @@ async def look(
         await _search(client, settings, live, machines, recollection)
     if settings.settle:
         await _settle(client, recollection)
-    tags = client.home.names(client.deployment).all(Named.LEASE)
+    tags = client.home.names(client.deployment).all(Kind.LEASE)
     handed, jobs = client.home.lease_names.all(), _jobs(client)
     job_of = {lease: name for name, (_, leases) in jobs.items() for lease in leases}
     sights = []
@@ -161,9 +160,9 @@ def _interval(kept: Mapping[str, Any]) -> int:
 
 async def _ask(
     client: PoolClient, records: Iterable[LeaseRecord], machines: dict[int, MachineRecord]
-) -> dict[int, Word]:
+) -> dict[int, Heard]:
     """What the agents say, by lease."""
-    words: dict[int, Word] = {}
+    words: dict[int, Heard] = {}
     gate = asyncio.Semaphore(AT_ONCE)
 
     async def ask(record: LeaseRecord) -> None:
@@ -171,8 +170,8 @@ async def _ask(
         try:
             async with gate, asyncio.timeout(ASKING_SECONDS), client.agent_of(lease) as agent:
                 status = await agent.status(lease)
-                words[lease] = Word(status)
-                words[lease] = Word(status, tuple((await agent.metrics(lease)).readings))
+                words[lease] = Heard(status)
+                words[lease] = Heard(status, tuple((await agent.metrics(lease)).readings))
         except (LeaseholdError, TimeoutError, OSError):
             return
 
@@ -184,7 +183,7 @@ async def _ask(
     return words
 
 
-def _hear(recollection: Recollection, records: Iterable[LeaseRecord], words: dict[int, Word]) -> None:
+def _hear(recollection: Recollection, records: Iterable[LeaseRecord], words: dict[int, Heard]) -> None:
     """Remember since when agents are silent."""
     clock, silent = time.monotonic(), dict[int, tuple[float, int]]()
     for record in records:
@@ -198,7 +197,7 @@ async def _sight(
     client: PoolClient,
     record: LeaseRecord,
     tag: Tag,
-    word: Word | None,
+    word: Heard | None,
     now: int,
     settings: GuardSettings,
     recollection: Recollection,

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from leasehold.errors import LeaseholdError
-from leasehold.guarding._alerts import Alert, Kind
+from leasehold.guarding._alerts import Alert, AlertKind
 from leasehold.guarding._channels import channels_of
 from leasehold.guarding._errors import NoChannels
 from leasehold.guarding._settings import GuardSettings
@@ -26,7 +26,7 @@ async def try_channels(settings: GuardSettings) -> AsyncIterator[ChannelTried]:
     channels, now = channels_of(settings), int(time.time())
     if not channels:
         raise NoChannels()
-    alert = Alert(Kind.TEST, str(now), "This is a test: alerts of your leases arrive here.").to_json(now)
+    alert = Alert(AlertKind.TEST, str(now), "This is a test: alerts of your leases arrive here.").to_json(now)
     for channel in channels:
         problem = None
         try:

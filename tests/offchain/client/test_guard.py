@@ -22,7 +22,7 @@ from leasehold.client import AllowDelegate, Deposit, PoolClient
 from leasehold.guard import Guard, GuardDeposed, GuardLooked, GuardSettings
 from leasehold.guarding import NotDelivered, _looking
 from leasehold.guarding._acting import Performer
-from leasehold.guarding._deeds import Deed, Do
+from leasehold.guarding._deeds import Deed, GuardDo
 from leasehold.provider import AskedTerms, Join
 from leasehold.runs import Word
 
@@ -424,7 +424,7 @@ async def test_two_guards_of_one_home_recover_it_once(
         performers = [Guard(client, settings()) for client in (renter, again)]
 
         async def perform(guard: Guard) -> None:
-            await Performer(guard.quiet, guard.settings).perform(Deed(Do.CARRY, run="train"), None)
+            await Performer(guard.quiet, guard.settings).perform(Deed(GuardDo.CARRY, run="train"), None)
 
         for _ in range(2):
             await asyncio.gather(*map(perform, performers))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leasehold.chain import LeaseState
-from leasehold.guarding._alerts import LONGEST, Alert, Kind, acted, alerts_of, harmless, unsure_of
+from leasehold.guarding._alerts import LONGEST, Alert, AlertKind, acted, alerts_of, harmless, unsure_of
 from leasehold.guarding._sights import OwnSight, PastSight, Snapshot
 
 from .sights import HOUR, MONEY, NOW, WELL, lease, settings, sight, snapshot
@@ -84,7 +84,7 @@ def test_a_silent_agent_says_nothing_of_idleness() -> None:
 
 
 def test_an_alert_as_it_is_sent() -> None:
-    alert = Alert(Kind.NOTICE, "5", "Lease 5 ends.", "5")
+    alert = Alert(AlertKind.NOTICE, "5", "Lease 5 ends.", "5")
     sent = alert.to_json(NOW)
     assert (sent["kind"], sent["urgent"], sent["at"], sent["lease"]) == ("notice", True, NOW, "5")
     assert sent["id"] == alert.to_json(NOW)["id"] != alert.to_json(NOW + 1)["id"]

@@ -11,13 +11,13 @@ from email.policy import default
 import pytest
 
 from leasehold.guarding import GuardSettings, NoChannels, NotDelivered, signature, try_channels
-from leasehold.guarding._alerts import Alert, Kind
+from leasehold.guarding._alerts import Alert, AlertKind
 from leasehold.guarding._channels import Mail, Ntfy, Webhook
 from leasehold.guarding._settings import MailSettings, NtfySettings, WebhookSettings
 
 from .edges import answers, drips, drips_a_greeting, edge, streams_for_ever, takes_mail
 
-ALERT = Alert(Kind.NOTICE, "1", "Lease 12 is under notice.", "12").to_json(1_000)
+ALERT = Alert(AlertKind.NOTICE, "1", "Lease 12 is under notice.", "12").to_json(1_000)
 TOKEN = "swordfish"
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from leasehold.chain import LeaseState
-from leasehold.guarding._deeds import CHALLENGE_EVERY, Deed, Do, deeds_of
+from leasehold.guarding._deeds import CHALLENGE_EVERY, Deed, GuardDo, deeds_of
 from leasehold.guarding._sights import JobSight, Snapshot
 
 from .sights import HOUR, MONEY, NOW, WELL, lease, settings, sight, snapshot
@@ -20,7 +20,7 @@ SILENT = sight(answers=False, silent=900, idle=None)
 
 
 def extends(seconds: int) -> list[Deed]:
-    return [Deed(Do.EXTEND, NUMBER, seconds=seconds)]
+    return [Deed(GuardDo.EXTEND, NUMBER, seconds=seconds)]
 
 
 TABLE = [
@@ -41,21 +41,21 @@ TABLE = [
     ("it was over before", snapshot(sight(lease(end=NOW))), KEEP, []),
     ("it has not started", snapshot(sight(lease(end=SOON, state=LeaseState.OPENED))), KEEP, []),
     ("something is under way", snapshot(sight(lease(end=SOON)), own=replace(WELL, waiting=True)), KEEP, []),
-    ("silent", snapshot(SILENT), ASKS, [Deed(Do.CHALLENGE, NUMBER, 7)]),
+    ("silent", snapshot(SILENT), ASKS, [Deed(GuardDo.CHALLENGE, NUMBER, 7)]),
     ("silent, and nobody may be asked", snapshot(SILENT), {}, []),
     ("silent, and asked already", snapshot(replace(SILENT, answer_by=NOW + 5)), ASKS, []),
-    ("no answer came", snapshot(replace(SILENT, answer_by=NOW - 5)), ASKS, [Deed(Do.PROVE, machine=7)]),
+    ("no answer came", snapshot(replace(SILENT, answer_by=NOW - 5)), ASKS, [Deed(GuardDo.PROVE, machine=7)]),
     ("no answer came, and others prove it", snapshot(replace(SILENT, answer_by=NOW - 5)), {"settle": False}, []),
     ("silent for a moment", snapshot(replace(SILENT, silent=60)), ASKS, []),
     ("it says that it is idle and crashes", snapshot(sight(idle=True, looping=True)), {**ASKS, **KEEP}, []),
     ("down without a standby", snapshot(sight(down=NOW - 5)), {}, []),
-    ("down", snapshot(sight(lease(backup=BACKUP), down=NOW - 5)), {}, [Deed(Do.FAIL_OVER, NUMBER)]),
+    ("down", snapshot(sight(lease(backup=BACKUP), down=NOW - 5)), {}, [Deed(GuardDo.FAIL_OVER, NUMBER)]),
     ("down, and to be left", snapshot(sight(lease(backup=BACKUP), down=NOW - 5)), {"failover": False}, []),
     ("two leases on a silent machine", snapshot(replace(SILENT, answer_by=NOW - 5),
-     replace(SILENT, answer_by=NOW - 5, lease=lease(2 << 16))), {}, [Deed(Do.PROVE, machine=7)]),
-    ("a run", snapshot(jobs=(JobSight("train"),)), {}, [Deed(Do.CARRY, run="train")]),
+     replace(SILENT, answer_by=NOW - 5, lease=lease(2 << 16))), {}, [Deed(GuardDo.PROVE, machine=7)]),
+    ("a run", snapshot(jobs=(JobSight("train"),)), {}, [Deed(GuardDo.CARRY, run="train")]),
     ("runs are to be left", snapshot(jobs=(JobSight("train"),)), {"recover": False}, []),
-    ("faults", snapshot(settleable=True), {}, [Deed(Do.SETTLE)]),
+    ("faults", snapshot(settleable=True), {}, [Deed(GuardDo.SETTLE)]),
     ("faults are to be left", snapshot(settleable=True), {"settle": False}, []),
 ]  # fmt: skip
 
@@ -69,7 +69,7 @@ def test_what_is_due(stands: Snapshot, table: dict[str, object], deeds: list[Dee
 
 def test_who_lets_himself_be_challenged_for_the_bond_gets_one_a_day() -> None:
     rules, silent = settings(**ASKS), snapshot(SILENT)
-    asked = [Deed(Do.CHALLENGE, NUMBER, 7)]
+    asked = [Deed(GuardDo.CHALLENGE, NUMBER, 7)]
     assert deeds_of(silent, rules, {7: NOW - 60}, MONEY, delegate=False) == []
     assert deeds_of(silent, rules, {7: NOW - CHALLENGE_EVERY}, MONEY, delegate=False) == asked
     assert deeds_of(silent, rules, {8: NOW - 60}, MONEY, delegate=False) == asked
@@ -80,6 +80,6 @@ def test_a_delegate_puts_up_no_bond() -> None:
 
 
 def test_a_deed_for_a_program() -> None:
-    assert Deed(Do.EXTEND, NUMBER, seconds=60).to_json() == {
+    assert Deed(GuardDo.EXTEND, NUMBER, seconds=60).to_json() == {
         "do": "extend", "lease": "1", "machine": None, "seconds": 60, "run": None,
     }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leasehold.guarding._alerts import Alert, Kind
+from leasehold.guarding._alerts import Alert, AlertKind
 from leasehold.guarding._telling import (
     FIRST_RETRY,
     GIVEN_UP_AFTER,
@@ -18,7 +18,7 @@ from leasehold.guarding._telling import (
 )
 from leasehold.home import Pending, ToldCause
 
-NOTICE, IDLE = Alert(Kind.NOTICE, "1", "Notice."), Alert(Kind.IDLE, "1", "Idle.")
+NOTICE, IDLE = Alert(AlertKind.NOTICE, "1", "Notice."), Alert(AlertKind.IDLE, "1", "Idle.")
 
 
 class Listener:
