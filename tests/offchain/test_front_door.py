@@ -46,6 +46,7 @@ DOORS = {
     "checkpoints",
     "copying",
     "groups",
+    "guard",
     "overview",
     "owner",
     "provider",
