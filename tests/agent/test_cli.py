@@ -333,6 +333,14 @@ async def test_run_serves_and_the_other_commands_see_it(
             json.loads(seen.splitlines()[-1])["gas"]["warning"] is None
         )  # the agent logs into the same stream
 
+        dry = " ".join((await invoke(values, "drain", "--dry-run")).output.split())
+        assert "takes no new leases. That is how it would be; 1 leases go on" in dry, dry
+        assert "Nothing was sent" in (await invoke(values, "drain", "--undo", "--dry-run")).output
+        for flags, says in (((), "would be down from now on, with"), (("--undo",), "is not down")):
+            dry = (await invoke(values, "report", "--dry-run", *flags)).output
+            assert (says in dry, "Nothing was sent" in dry) == (True, True), dry
+        assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0
+        assert not (await rig.chain.pool().machine_of(rig.machine)).down
         drained = await invoke(values, "drain")
         assert "no new leases" in drained.output, drained.output
         assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0xFF

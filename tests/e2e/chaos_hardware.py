@@ -70,7 +70,7 @@ def card_lost(scene: Scene, size: int) -> Iterator[None]:
     card, since = scene.cards.card(size % CARDS), scene.lines
     hangs = size == 8
     card.hang() if hangs else card.lose()
-    scene.back, scene.lost = float("inf"), scene.lost + 1
+    scene.back = float("inf")
     try:
         scene.says(lambda line: card_is_ill(line) and ill(card) in line["ill"], since)
         if scene.listens and not scene.struck:

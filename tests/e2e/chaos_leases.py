@@ -53,14 +53,13 @@ class Wanted:
 @dataclass
 class Crowd:
     """Some tenants, who hold `most` leases together at most. unsure: whether a card may be ill now, on which no lease
-    begins. cards: those of the machine, by their UUIDs. lost: how often one has been lost.
+    begins. cards: those of the machine, by their UUIDs.
 
     homes: the container that each token was seen in. kept: the id in it. last: what each lease was seen to run.
     replaced: tokens that had to make way. results: what was read of each CID. doubtful: tokens of leases that were
-    opened while a card may have been ill. calm: how often one had been lost when all was whole last, and none was ill.
-    placed: containers whose cards are right for a placement. elsewhere: by lease, other cards than it has bought, which
-    it was given while one of those may have been ill. given: tokens of jobs whose end ends the bill, as their agent
-    knows. moved: those whose lease was resized, and may be on another card.
+    opened while a card may have been ill. placed: containers that are on the cards of a placement. given: tokens of
+    jobs whose end ends the bill, as their agent knows. moved: those whose lease was resized, and may be on another
+    card.
     """
 
     site: Site
@@ -68,7 +67,6 @@ class Crowd:
     most: int
     unsure: Callable[[], bool] = lambda: False
     cards: tuple[str, ...] = ()
-    lost: Callable[[], int] = lambda: 0
     wanted: dict[bytes, Wanted] = field(default_factory=dict)
     homes: dict[str, str] = field(default_factory=dict)
     kept: dict[str, str] = field(default_factory=dict)
@@ -77,9 +75,7 @@ class Crowd:
     results: dict[bytes, dict[str, str]] = field(default_factory=dict)
     done: Counter[str] = field(default_factory=Counter)
     doubtful: set[str] = field(default_factory=set)
-    calm: int = 0
     placed: set[tuple[str, int]] = field(default_factory=set)
-    elsewhere: dict[int, list[str]] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
     moved: set[str] = field(default_factory=set)
 
@@ -162,8 +158,6 @@ class Crowd:
     def whole(self) -> bool:
         """Whether each lease has what it paid for, and nothing runs that nobody pays for."""
         self.trouble = self._trouble()
-        if not self.trouble and not self.unsure():
-            self.calm = self.lost()
         return not self.trouble
 
     trouble: str = "it was not looked yet"
@@ -201,21 +195,15 @@ class Crowd:
         return ""
 
     def _trouble_with_cards(self, told: Told, container: SeenContainer) -> str:
-        """It is on those that it has bought: others are given only to who begins while one is ill."""
+        """It is on those that it has bought, by their places on the machine."""
         gpus = told.segments[-1][1] >> CELLS_PER_GPU
         if (container.id, gpus) in self.placed:
             return ""
         cards, bought = self.sight.cards(container.id), [c for n, c in enumerate(self.cards) if gpus >> n & 1]
-        if cards not in (bought, self.elsewhere.get(told.lease)):
-            if len(cards) != len(bought) or not self._may_differ():
-                return f"it is on {cards}, and has bought {bought}"
-            self.elsewhere[told.lease] = cards
+        if cards != bought:
+            return f"it is on {cards}, and has bought {bought}"
         self.placed.add((container.id, gpus))
         return ""
-
-    def _may_differ(self) -> bool:
-        """Whether a card has been lost since all was whole, and none was ill."""
-        return self.unsure() or self.lost() != self.calm
 
     def _trouble_with_job(self, told: Told, wanted: Wanted) -> str:
         """Its results are published, and then its bill ends where its tenant has ordered that."""
@@ -264,7 +252,7 @@ class Crowd:
         wanted = self.wanted[told.workload]
         ran = told.start and (wanted.job or wanted.token in self.homes)
         return bool(
-            ran and not (told.results and self._read(told, told.results[-1])["token"] == wanted.token)
+            ran and not (told.results and self._read(told, told.results[-1]).get("token") == wanted.token)
         )
 
     def gone(self, before: set[str]) -> bool:
@@ -274,15 +262,19 @@ class Crowd:
         return not left
 
     def check_results(self) -> int:
-        """Each workload has one result, with its own token and the id that its container was seen with; how many."""
+        """Each workload has one result, with its own token and the id that its container was seen with; how many. One
+        that made way before it had written anything has one with nothing in it.
+        """
         seen = Counter[str]()
         for told in self.told().values():
             for cid in dict.fromkeys(told.results):
                 result = self._read(told, cid)
-                seen[result["token"]] += 1
-                if result["token"] not in self.replaced:
-                    assert result["id"] == self.kept.get(result["token"], result["id"])
-                    assert seen[result["token"]] == 1, "published more than once"
+                if (token := result.get("token")) is None:
+                    continue
+                seen[token] += 1
+                if token not in self.replaced:
+                    assert result["id"] == self.kept.get(token, result["id"])
+                    assert seen[token] == 1, "published more than once"
         assert seen.keys() <= {wanted.token for wanted in self.wanted.values()}
         return len(seen)
 

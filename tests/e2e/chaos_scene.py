@@ -25,7 +25,7 @@ class Scene:
     `cards` are those of its driver, `clock` is its agent's.
 
     running: the leases that are billed, by the chain, and whose command has not ended. struck: the parts that a spell
-    has struck so far. lost: how many cards were. back: until then a card may be ill, by the test's monotonic clock.
+    has struck so far. back: until then a card may be ill, by the test's monotonic clock.
     frozen: the agent stands still, or waits for an answer. later: what is to be looked at once all parts are back.
     """
 
@@ -37,7 +37,6 @@ class Scene:
     clock: HostClock
     running: Callable[[], list[Told]] = list
     back: float = 0.0
-    lost: int = 0
     frozen: bool = False
     struck: set[str] = field(default_factory=set)
     later: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)

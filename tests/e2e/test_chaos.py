@@ -12,6 +12,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -45,10 +46,15 @@ def test_a_seed_draws_one_run() -> None:
 
 @pytest.fixture(scope="module")
 def scene(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    with staged(world, tmp_path_factory.mktemp("chaos")) as made:
+        yield made
+
+
+@contextlib.contextmanager
+def staged(world: World, folder: Path) -> Iterator[Scene]:
     """A machine of four cards, of which it sells time, spot too, on a chain of its own."""
     with contextlib.ExitStack() as stack:
         chain = stack.enter_context(another_chain(world))
-        folder = tmp_path_factory.mktemp("chaos")
         cards, clock = stack.enter_context(hardware(chain, folder / "hardware"))
         port = urlsplit(chain.anvil.url).port
         assert port is not None
@@ -84,6 +90,11 @@ def scene(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sc
 def test_chaos(scene: Scene, faults: int, leases: int, seed: int) -> None:
     seed = int(os.environ.get("LEASEHOLD_CHAOS_SEED", seed))
     print(f"LEASEHOLD_CHAOS_SEED={seed}")
+    chaos(scene, faults, leases, seed)
+
+
+def chaos(scene: Scene, faults: int, leases: int, seed: int) -> None:
+    """A run, and what it is held to. Raises AssertionError, or TimeoutError for what does not come right."""
     site = scene.site
     crowd = Crowd(
         site,
@@ -91,7 +102,6 @@ def test_chaos(scene: Scene, faults: int, leases: int, seed: int) -> None:
         leases,
         unsure=lambda: time.monotonic() < scene.back,
         cards=tuple(scene.cards.card(index).uuid for index in range(CARDS)),
-        lost=lambda: scene.lost,
     )
     scene.running = crowd.running
     worth, earned = sum(tenant.wealth() for tenant in crowd.tenants), site.owner.ledger()

@@ -15,6 +15,7 @@ from leasehold.chain import (
     Lease,
     LeaseClosed,
     LeaseOpened,
+    LeaseResized,
     LeaseStarted,
     LeaseState,
     LogMeta,
@@ -213,15 +214,6 @@ def test_what_is_wrong_of_a_lease_that_runs(
     assert judged.trouble() == named
 
 
-def test_a_lease_may_be_on_another_card_since_its_own_was_ill(judged: Judged) -> None:
-    another_card(judged.seen)
-    judged.crowd.lost = lambda: 1
-    judged.crowd.moved.add("service")  # as far as its data goes
-    assert judged.trouble() == ""
-    assert judged.crowd.elsewhere == {LEASE: ["GPU-b"]}
-    assert judged.trouble() == ""
-
-
 def test_data_that_is_lost(judged: Judged) -> None:
     """The container is another and begins with nothing; or it has what was there, and nobody had it made anew."""
     judged.seen.here[0] = replace(judged.seen.here[0], id="anew")
@@ -245,6 +237,24 @@ def test_what_has_ended_well(judged: Judged) -> None:
     assert judged.crowd.gone({"network bridge"})
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_the_bill_of_a_lease_that_was_resized(judged: Judged, more: int) -> None:
+    """Each part of its time by the cells that it had; what the end tells was paid holds what the change told."""
+    resized_at, twice = STARTED_AT + 100, 0x0103
+    first = cost(PRICE, 1, resized_at - STARTED_AT)
+    bill = first + cost(PRICE, 2, CLOSED_AT - resized_at) + more
+    judged.seen.events += [
+        LeaseResized(at(resized_at), LEASE, 1, twice, first, first - 1, 1, 0, 0, 0),
+        ResultPublished(at(CLOSED_AT), LEASE, 1, b"service's"),
+        LeaseClosed(at(CLOSED_AT), LEASE, 1, CLOSED_AT, bill - 1, 1, 0),
+    ]
+    if more:
+        with pytest.raises(AssertionError):
+            judged.crowd.check_bills()
+    else:
+        assert judged.crowd.check_bills() == bill - 1 + judged.seen.told()[JOB].paid
+
+
 @pytest.mark.parametrize("more", [1, -1])
 def test_a_bill_that_is_off_by_a_unit(judged: Judged, more: int) -> None:
     over(judged, more=more)
@@ -265,11 +275,20 @@ def test_a_lease_that_never_ends(judged: Judged) -> None:
         judged.crowd.check_bills()
 
 
-@pytest.mark.parametrize("result", [b"", b"job's"], ids=["none", "another's"])
+@pytest.mark.parametrize("result", [b"", b"job's", b"empty"], ids=["none", "another's", "empty"])
 def test_a_result_that_is_missing(judged: Judged, result: bytes) -> None:
+    judged.crowd.results[b"empty"] = {}
     over(judged, result=result)
     assert not judged.crowd.published()
     assert "not published: [Told(lease=1," in judged.crowd.trouble
+
+
+def test_a_workload_that_made_way_before_it_began_has_an_empty_result(judged: Judged) -> None:
+    judged.crowd.results[b"empty"] = {}
+    judged.seen.events.append(ResultPublished(at(STARTED_AT), LEASE, 1, b"empty"))
+    over(judged)
+    assert judged.crowd.published()
+    assert judged.crowd.check_results() == 2
 
 
 def test_a_result_that_is_there_twice(judged: Judged) -> None:

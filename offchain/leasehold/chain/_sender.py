@@ -69,7 +69,7 @@ _OFFERS_LESS = (
     "replacementnotallowed",
 )
 _NO_FUNDS = ("insufficient funds",)
-_LOOKS = 3  # for a transaction whose nonce is said to be used up, before it is taken for another's
+_LOOKS = 3  # for what another node of the same address may know a moment later
 _QUIET = 3.0  # seconds after which it is said what is waited for
 _SEARCHED = 600  # blocks that are looked through for who took a nonce
 _MOST_MINED = 256  # transactions whose bytes are kept, for later ones that may come to wait behind them
@@ -192,7 +192,15 @@ class Sender:
         if not task.cancelled():
             task.exception()  # who waited was told, and nobody else wants to know
 
+    async def aclose(self) -> None:
+        """Ends what is still watched though nobody waits for it, as a process's end does."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     async def _send(self, to: str, data: bytes, value: int, bounds: Bounds) -> Receipt:
+        await self._caught_up(bounds)
         while True:
             gas = await self._estimate(to, data, value) + self._random(_GAS_SALT)
             intent = Intent(to, data, value, gas)
@@ -252,6 +260,13 @@ class Sender:
                         continue
                 self._in_flight.add(nonce)
                 return flight
+
+    async def _caught_up(self, bounds: Bounds) -> None:
+        """A node that is a little behind, as one of several behind an address may be, is given time."""
+        for _ in range(_LOOKS):
+            if bounds.decided is None or await is_there(self._rpc, bounds.decided) is not None:
+                return
+            await self._sleep(self._poll)
 
     async def _check_wanted(self, bounds: Bounds) -> None:
         """Right before it is signed. Raises BranchGone, RpcUnavailable, and CancelledError where nobody waits."""

@@ -118,6 +118,7 @@ HINTS: Final[dict[str, str]] = {
     "pays-from-ledger": (
         "put what it needs into the ledger first, with `leasehold wallet deposit AMOUNT --to {account}`."
     ),
+    "no-such-service": "see `leasehold services`.",
     "not-shared": "see `leasehold access list`, or name the key.",
     "access-over": "ask for `leasehold access share LEASE --to KEY` again.",
     "no-group-session": "get one with `leasehold group session {group}`.",

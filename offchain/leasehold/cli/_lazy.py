@@ -68,6 +68,9 @@ GROUPS = {
     ),
     "templates": GroupHelp("Workloads to start from, for `leasehold rent --template`.", ("templates",), "list"),
     "registry": GroupHelp("Logins that machines show to registries, to fetch your private images.", ("registry",)),
+    "services": GroupHelp(
+        "What others offer to the pool beside machines: list it, use it, announce your own.", ("services",), "list"
+    ),
     "volume": GroupHelp("See, export and remove what you keep on machines.", ("volume",)),
     "dataset": GroupHelp("Add, keep, list and fetch data on IPFS.", ("dataset",)),
     "group": GroupHelp(

@@ -11,10 +11,12 @@ from leasehold.cli._command import Invocation
 from leasehold.cli._from_template import from_template
 from leasehold.cli._given import parse_variable, read_secret, read_variables
 from leasehold.cli._options import argument, option
-from leasehold.cli._output import Output
+from leasehold.cli._output import Output, plain
 from leasehold.client import RentPlan
+from leasehold.copying import CodeContents, CodeFolder
 from leasehold.market import (
     InvalidInput,
+    format_size,
     read_command,
     read_dataset,
     read_port,
@@ -112,6 +114,11 @@ class WorkloadFlags:
         return any(named is not None for named in (self.file, self.template, self.image))
 
 
+def code_folder(flags: WorkloadFlags) -> CodeFolder | None:
+    """The folder that goes in, if one does."""
+    return None if flags.code is None else CodeFolder.read(flags.code)
+
+
 def build_workload(
     call: Invocation,
     flags: WorkloadFlags,
@@ -169,10 +176,17 @@ def build_workload(
 def show_quotes(out: Output, plan: RentPlan, title: Callable[[int, str], str]) -> None:
     """What each machine of a plan costs, and what a tag stands for. title: of a machine, by its number and model."""
     for opening, listing in zip(plan.openings, plan.listings, strict=True):
-        unit = "CPU unit" if listing.sells_gpus is False else "GPU"
         shown = title(listing.id, listing.model or "unknown model")
-        out.pairs(shown, opening.quote.rows(plan.client.money, unit))
+        out.pairs(shown, opening.quote.rows(plan.client.money, listing.sells_gpus))
     show_image(out, plan.image_rows())
+
+
+def show_code(out: Output, code: CodeContents) -> None:
+    """What goes in, and what cannot."""
+    out.say(f"Code: {code.tree.files} files, {format_size(code.tree.size)}, to {code.folder.at}.")
+    if code.skipped:
+        first = plain(code.skipped[0])
+        out.warn(f"{len(code.skipped)} entries cannot go along, such as {first}: unreadable, or no files.")
 
 
 def show_image(out: Output, rows: Sequence[tuple[str, str]]) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from devnet.anvil import Anvil
 from devnet.patience import patient
-from leasehold.chain import Block, LocalSigner, Rpc, Sender, decided_at
+from leasehold.chain import Block, BlockHeader, LocalSigner, Rpc, Sender, decided_at
 from leasehold.errors import BranchGone, RpcUnavailable
 
 from .sending import SINK, Steps, sender_of
@@ -104,6 +104,21 @@ async def test_nothing_is_sent_where_the_branch_has_gone_before(anvil: Anvil, rp
     assert (await rpc.call("txpool_status"))["pending"] == "0x0"
 
 
+async def test_a_node_that_is_a_little_behind_is_waited_for(anvil: Anvil, rpc: Rpc) -> None:
+    """The block is known from another one behind the same address, which had it first."""
+
+    class Behind(Rpc):
+        asked = 0
+
+        async def header(self, block: int | str = "latest") -> BlockHeader | None:
+            self.asked += 1
+            return None if self.asked == 1 else await super().header(block)
+
+    async with Behind([anvil.url]) as behind:
+        await pay(sender_of(anvil, behind, Steps(None, anvil.mine), timeout=60), 7, head(anvil))
+    assert await rpc.balance(SINK) == 7
+
+
 @pytest.mark.parametrize("taken_back", [False, True], ids=["forgotten", "in the pool again"])
 async def test_a_gap_is_filled_with_nothing_where_the_branch_is_gone(
     anvil: Anvil, rpc: Rpc, taken_back: bool
@@ -142,6 +157,17 @@ async def test_it_is_withdrawn_though_nobody_waits_any_more(anvil: Anvil, rpc: R
     async with asyncio.timeout(patient(30)):
         await watched()
     assert (await rpc.balance(SINK), await used(anvil, rpc)) == (0, 1)
+
+
+async def test_what_is_watched_for_nobody_ends_with_the_sender(anvil: Anvil, rpc: Rpc) -> None:
+    steps = Steps(lambda: waiting.cancel())
+    sender = sender_of(anvil, rpc, steps, timeout=60)
+    waiting = asyncio.create_task(pay(sender, 7, head(anvil)))
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert asyncio.all_tasks() != {asyncio.current_task()}
+    await sender.aclose()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 async def test_who_stops_waiting_before_it_is_signed_has_it_not_sent(anvil: Anvil) -> None:
