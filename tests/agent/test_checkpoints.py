@@ -84,6 +84,12 @@ class TestWhen:
         assert due(MADE, replace(failing, failures=1_000), "", 0, NOW + 60 * 32) == "interval"
         assert due(MADE, replace(failing, failures=9), "ends 5", 0, NOW + 10) == "notice"
 
+    def test_nor_before_an_end_that_is_weeks_away(self) -> None:
+        """A folder that never stands still is never whole, and maintenance is announced long before."""
+        slow = replace(self.notes, took=100, failures=9)
+        assert due(MADE, slow, "maintenance 9", 0, NOW + 399) is None
+        assert due(MADE, slow, "maintenance 9", 0, NOW + 400) == "notice"
+
     def test_what_is_ahead_in_one_word(self) -> None:
         window = MaintenanceWindow(NOW, NOW + 60)
         assert warned_of(None, None) == ""

@@ -40,7 +40,8 @@ def audit_routes(app: FastAPI, api: Api) -> None:
         grant, handle = await api.grant(request, lease, "lease.revoke")
         withdrawn, account = api.authorizer.withdrawn, grant.request.account
         assert withdrawn is not None
-        await withdrawn.withdraw(handle.lease, account, session, api.context.now())
+        now, asker = api.context.now(), grant.session or ""
+        await withdrawn.withdraw(handle.lease, account, session, now, asker=asker)
         _log.info("lease.revoke", lease=format_lease(handle.lease), account=account, session=session)
         return SessionsWithdrawn(
             lease=format_lease(handle.lease), sessions=withdrawn.of(handle.lease, account)

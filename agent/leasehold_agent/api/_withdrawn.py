@@ -17,17 +17,22 @@ import aiosqlite
 from leasehold.market.wire import MAX_SESSION_LIFETIME, StoreFull
 
 MOST: Final = 64
-"""Of one account, on one lease. Whoever may withdraw may fill it, and has only that account's to fill."""
+"""By one caller, on one lease of an account's: whoever has got hold of a session fills no more than his own part, and
+keeps nobody from withdrawing his.
+"""
+MOST_IN_ALL: Final = 1_024
+"""Of one account, on one lease."""
 _SLACK: Final = 86_400
 """A clock that is set back must not bring a session back to life."""
 
 _Key = tuple[int, str, str]  # lease, account, session
+_Until = tuple[int, str]  # unix seconds, and by whom: the address of a session's key, or empty
 
 
 class WithdrawnSessions:
     """`await WithdrawnSessions.open(path, now)`, and finally `close`."""
 
-    def __init__(self, database: aiosqlite.Connection, known: dict[_Key, int]) -> None:
+    def __init__(self, database: aiosqlite.Connection, known: dict[_Key, _Until]) -> None:
         self._database = database
         self._known = known
 
@@ -40,11 +45,14 @@ class WithdrawnSessions:
         await database.execute(
             "CREATE TABLE IF NOT EXISTS withdrawn ("
             " lease TEXT NOT NULL, account TEXT NOT NULL, session TEXT NOT NULL, until INTEGER NOT NULL,"
+            " asker TEXT NOT NULL,"
             " PRIMARY KEY (lease, account, session)) WITHOUT ROWID"
         )
         await database.execute("DELETE FROM withdrawn WHERE until < ?", (now,))
-        async with database.execute("SELECT lease, account, session, until FROM withdrawn") as rows:
-            known = {(int(row[0]), str(row[1]), str(row[2])): int(row[3]) async for row in rows}
+        async with database.execute("SELECT lease, account, session, until, asker FROM withdrawn") as rows:
+            known = {
+                (int(row[0]), str(row[1]), str(row[2])): (int(row[3]), str(row[4])) async for row in rows
+            }
         return cls(database, known)
 
     def has(self, lease: int, account: str, session: str) -> bool:
@@ -55,27 +63,35 @@ class WithdrawnSessions:
         """The keys of all that the account has withdrawn there."""
         return sorted(key[2] for key in self._known if key[:2] == (lease, account.lower()))
 
-    async def withdraw(self, lease: int, account: str, session: str, now: int) -> None:
-        """Listen to it no more. Raises `StoreFull`: the account has too many, or the disk did not take it, and a
-        restart of the agent would forget it.
+    async def withdraw(self, lease: int, account: str, session: str, now: int, *, asker: str = "") -> None:
+        """Listen to it no more. asker: the address of the session's key under which that is asked, or empty. Raises
+        `StoreFull`: there are too many, or the disk did not take it, and a restart of the agent would forget it.
         """
         key = (lease, account.lower(), session.lower())
-        self._known = {other: until for other, until in self._known.items() if until >= now}
-        if key not in self._known and len(self.of(lease, account)) >= MOST:
-            raise StoreFull(
-                f"{MOST} sessions are withdrawn on this lease already; let others end by themselves."
-            )
-        self._known[key] = until = now + MAX_SESSION_LIFETIME + _SLACK
+        self._known = {other: until for other, until in self._known.items() if until[0] >= now}
+        if key not in self._known:
+            self._check_room(lease, account, asker.lower())
+        until = now + MAX_SESSION_LIFETIME + _SLACK
+        self._known[key] = (until, asker.lower())
         try:
             await self._database.execute("DELETE FROM withdrawn WHERE until < ?", (now,))
             await self._database.execute(
-                "INSERT OR REPLACE INTO withdrawn VALUES (?, ?, ?, ?)", (str(lease), key[1], key[2], until)
+                "INSERT OR REPLACE INTO withdrawn VALUES (?, ?, ?, ?, ?)",
+                (str(lease), key[1], key[2], until, asker.lower()),
             )
         except sqlite3.Error:
             raise StoreFull(
                 "The session is withdrawn until this agent starts anew, since its disk takes nothing now: withdraw it "
                 "again later."
             ) from None
+
+    def _check_room(self, lease: int, account: str, asker: str) -> None:
+        askers = [until[1] for key, until in self._known.items() if key[:2] == (lease, account.lower())]
+        if askers.count(asker) >= MOST or len(askers) >= MOST_IN_ALL:
+            raise StoreFull(
+                f"{len(askers)} sessions are withdrawn on this lease already, of which one caller may withdraw {MOST}: "
+                "let others end by themselves."
+            )
 
     async def close(self) -> None:
         await self._database.close()

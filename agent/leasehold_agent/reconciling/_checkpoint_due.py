@@ -60,9 +60,10 @@ def due(
 ) -> CheckpointWhy | None:
     """Why one is to be taken at `now`, of a container that runs since `since`; None: it is not time yet.
 
-    Attempts that fail come less and less often, but not those before an end.
+    Attempts that fail come less and less often. Those before an end do not, but an end may be weeks away: they too
+    leave the host most of its time.
     """
     if warned and warned != notes.heard:
-        return "notice" if now >= notes.begun_at + _AGAIN else None
+        return "notice" if now >= notes.begun_at + max(_AGAIN, _PAUSE * notes.took) else None
     pause = max(checkpoint.interval << min(notes.failures, _MOST_DOUBLINGS), _PAUSE * notes.took)
     return "interval" if now >= max(notes.begun_at, since) + pause else None

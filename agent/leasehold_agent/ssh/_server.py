@@ -355,7 +355,6 @@ class SshServer:
                 await inside_writer.wait_closed()
 
 
-@lru_cache(maxsize=1024)
 def fingerprint(key: bytes | None) -> str:
     """A public key as OpenSSH shows it; without one, that a certificate led in."""
     if key is None:
@@ -363,6 +362,7 @@ def fingerprint(key: bytes | None) -> str:
     return "SHA256:" + base64.b64encode(hashlib.sha256(key).digest()).rstrip(b"=").decode()
 
 
+@lru_cache(maxsize=1024)
 def _public_data(text: str) -> bytes | None:
     """The key of an OpenSSH line; None for what is none."""
     try:

@@ -47,19 +47,28 @@ async def newest_checkpoint(client: PoolClient, lease: int) -> str | None:
 
 
 async def keep_checkpoint(client: PoolClient, lease: int, cid: str) -> None:
-    """Have one's own IPFS node fetch and keep it, and let go of the one before.
+    """Have one's own IPFS node fetch and keep it, and let go of the one before, unless that is kept for something else:
+    an agent may name whatever it likes, and what its owner has told the node to keep is not the agent's to drop.
 
     Raises:
         DatasetError, TimeoutError: it does not come, or there is no node. What was kept before stays.
     """
-    book = client.home.checkpoints(client.deployment)
+    book, node = client.home.checkpoints(client.deployment), client.ipfs
     if book.get(lease) == cid:
         return
-    await client.ipfs.pin(cid, timeout=KEEPING_SECONDS)
+    own = book.is_own(cid) or not await node.is_pinned(cid)
+    if own:
+        book.note_coming(lease, cid)
+    try:
+        await node.pin(cid, timeout=KEEPING_SECONDS)
+    except BaseException:
+        book.forget_coming(lease)  # its owner may tell the node to keep it some day
+        raise
     before = book.get(lease)  # another process may have kept one meanwhile
-    book.note(lease, cid)
-    if before not in (None, cid):
-        await client.ipfs.unpin(before or "")
+    ours = before is not None and book.is_own(before)
+    book.note(lease, cid, own=own)
+    if before is not None and ours and not book.is_noted(before):
+        await node.unpin(before)
 
 
 async def taken_now(agent: AgentClient, lease: int) -> str | None:

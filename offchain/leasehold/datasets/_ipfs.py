@@ -226,6 +226,17 @@ class Ipfs:
         with contextlib.suppress(_NotPinned):
             await self._in_thread(lambda _: self._unpin(cid))
 
+    async def is_pinned(self, cid: str) -> bool:
+        """Whether the node was told to keep all of `cid`, by whomever."""
+        Cid.parse(cid)
+        try:
+            await self._in_thread(lambda _: self._node.command("pin/ls", cid, type="recursive"))
+        except IpfsError as error:
+            if "not pinned" in error.reason:
+                return False
+            raise
+        return True
+
     async def pins(self) -> list[str]:
         """What the node was told to keep, sorted."""
         answers = await self._in_thread(lambda _: self._node.command("pin/ls", type="recursive"))

@@ -192,6 +192,41 @@ async def test_so_many_are_remembered(path: Path, monkeypatch: pytest.MonkeyPatc
     await sessions.close()
 
 
+async def test_a_thief_of_a_session_leaves_room_for_its_own_withdrawal(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """He withdraws sessions that nobody has, so that his is not: also after a restart."""
+    monkeypatch.setattr(withdrawn_module, "MOST", 2)
+    sessions = await WithdrawnSessions.open(path, 1_000)
+    for name in ("0x1", "0x2"):
+        await sessions.withdraw(LEASE, "0xaa", name, 1_000, asker="0xEE")
+    await sessions.close()
+    sessions = await WithdrawnSessions.open(path, 1_000)
+    with pytest.raises(StoreFull):
+        await sessions.withdraw(LEASE, "0xaa", "0x3", 1_000, asker="0xee")
+    await sessions.withdraw(LEASE, "0xaa", "0xee", 1_000)
+    assert sessions.has(LEASE, "0xaa", "0xee")
+    monkeypatch.setattr(withdrawn_module, "MOST_IN_ALL", 3)
+    with pytest.raises(StoreFull):
+        await sessions.withdraw(LEASE, "0xaa", "0x4", 1_000)
+    await sessions.close()
+
+
+async def test_who_withdraws_under_a_session_fills_its_own_part(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(withdrawn_module, "MOST", 1)
+    stolen = await shared(world, ("lease.revoke",))
+    path = withdrawal("0x" + "5" * 40)
+    assert (await ask(world, path, "lease.revoke", method="DELETE", session=stolen)).status_code == 200
+    answer = await ask(
+        world, withdrawal("0x" + "6" * 40), "lease.revoke", method="DELETE", session=stolen
+    )
+    refused(answer, 507, "store-full")
+    assert (await ask(world, withdrawal(), "lease.revoke", method="DELETE")).status_code == 200
+    refused(await ask(world, path, "lease.revoke", method="DELETE", session=stolen), 401, "session-withdrawn")
+
+
 async def test_a_disk_that_takes_nothing_is_said(path: Path) -> None:
     sessions = await WithdrawnSessions.open(path, 1_000)
     await sessions._database.execute("PRAGMA query_only = ON")

@@ -14,6 +14,7 @@ from devnet.patience import patient
 from leasehold_agent.access import Slots
 from leasehold_agent.access._slots import CONNECTIONS_PER_LEASE, MOST_STRANGERS, STREAMS_PER_LEASE
 from leasehold_agent.ssh import _guard as _ssh_guard
+from leasehold_agent.ssh import _server as _ssh_server
 from leasehold_agent.ssh._guard import MOST_PENDING, MOST_UNSENT, GuardedChannel
 
 from .conftest import LEASE, Ssh
@@ -308,3 +309,19 @@ async def test_few_folders_are_listed_at_once(ssh: Ssh) -> None:
         third = await handler.opendir(b".")
         await until(lambda: ssh.server.admission.listings.used(LEASE) == 0)
         assert (await handler.readdir(third))[0]
+
+
+def test_a_key_is_taken_apart_once_however_often_somebody_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each connection is compared with all keys of its lease, before anybody knows whose it is."""
+    taken_apart = list[str]()
+    taking_apart = asyncssh.import_public_key
+
+    def counted(line: str) -> asyncssh.SSHKey:
+        taken_apart.append(line)
+        return taking_apart(line)
+
+    monkeypatch.setattr(asyncssh, "import_public_key", counted)
+    key = asyncssh.generate_private_key("ssh-ed25519")
+    line = key.export_public_key().decode()
+    assert [_ssh_server._public_data(line) for _ in range(3)] == [key.public_data] * 3
+    assert taken_apart == [line]

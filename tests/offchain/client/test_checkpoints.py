@@ -10,10 +10,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from pydantic import ValidationError
 from tests.offchain.client.test_carried_volumes import Agent, client_of
 from tests.offchain.client.test_volume_keys import client as signing
 
-from leasehold.chain import Deployment
+from leasehold.chain import Deployment, cid_to_bytes
 from leasehold.client import Observer, Rent
 from leasehold.client._carried_volumes import carry_volumes, said_of
 from leasehold.client._checkpoints import (
@@ -27,7 +28,7 @@ from leasehold.client._tenant_errors import NotTheTenant
 from leasehold.client._volume_keys import key_of_checkpoints, key_of_volume, own_workload
 from leasehold.errors import AgentError, DatasetUnavailable
 from leasehold.home import Home, RunRecord, Try
-from leasehold.market.wire import CheckpointStanding, LeaseCheckpoints, NotRunning
+from leasehold.market.wire import LeaseCheckpoints, LeaseStatus, NotRunning
 from leasehold.runs._acting import Acting
 from leasehold.runs._deciding import RunRules
 from leasehold.runs._looking import Memory, _to_keep
@@ -70,8 +71,12 @@ class Keeper(Agent):
         if self.silent:
             raise AgentError("It is silent", "try again.")
         self.left -= 1
-        kept = [CheckpointStanding(cid=cid, at=place, why="asked") for place, cid in enumerate(self.made)]
-        return LeaseCheckpoints(lease="1", kept=kept, running=self.left > 0, trouble=self.trouble)
+        kept = [{"cid": cid, "at": place, "why": "asked"} for place, cid in enumerate(self.made)]
+        said = {"lease": "1", "kept": kept, "running": self.left > 0, "trouble": self.trouble}
+        try:
+            return LeaseCheckpoints.model_validate(said)
+        except ValidationError as error:  # as the agent's client says it
+            raise AgentError("The agent's answer is not understood;", "update leasehold.") from error
 
     async def take_checkpoint(self, lease: int) -> LeaseCheckpoints:
         if not self.makes:
@@ -88,9 +93,14 @@ class Node:
         self.there, self.pinned = set(there), list[str]()
 
     async def pin(self, cid: str, **_: object) -> None:
+        cid_to_bytes(cid)  # as the real one
         if cid not in self.there:
             raise DatasetUnavailable(cid)
-        self.pinned.append(cid)
+        if cid not in self.pinned:  # it is kept once, for whomever
+            self.pinned.append(cid)
+
+    async def is_pinned(self, cid: str) -> bool:
+        return cid in self.pinned
 
     async def unpin(self, cid: str) -> None:
         self.pinned.remove(cid)
@@ -147,6 +157,48 @@ class TestKeeping:
         with pytest.raises(DatasetUnavailable):
             await keep_checkpoint(client, NUMBER, THIRD)
         assert client.home.checkpoints(client.deployment).get(NUMBER) == SECOND
+
+    async def test_what_the_node_kept_before_is_not_let_go_of(self, tmp_path: Path) -> None:
+        """An agent names what it likes: a dataset of the tenant's as a checkpoint, and then something else."""
+        node = Node(FIRST, SECOND)
+        await node.pin(FIRST)
+        client = keeping(tmp_path, Keeper(), node)
+        for cid in (FIRST, SECOND, FIRST, SECOND):
+            await keep_checkpoint(client, NUMBER, cid)
+        assert node.pinned == [FIRST, SECOND]
+        await keep_checkpoint(client, NUMBER + 1, FIRST)
+        await keep_checkpoint(client, NUMBER + 1, SECOND)
+        assert node.pinned == [FIRST, SECOND]
+
+    async def test_what_another_lease_has_made_stays(self, tmp_path: Path) -> None:
+        node = Node(FIRST, SECOND, THIRD)
+        client = keeping(tmp_path, Keeper(), node)
+        await keep_checkpoint(client, NUMBER, FIRST)
+        await keep_checkpoint(client, NUMBER + 1, FIRST)
+        await keep_checkpoint(client, NUMBER + 1, SECOND)
+        assert node.pinned == [FIRST, SECOND]
+        await keep_checkpoint(client, NUMBER, THIRD)
+        assert node.pinned == [SECOND, THIRD]
+
+    async def test_what_did_not_come_is_its_owners_when_he_keeps_it_later(self, tmp_path: Path) -> None:
+        node = Node(SECOND)
+        client = keeping(tmp_path, Keeper(), node)
+        with pytest.raises(DatasetUnavailable):
+            await keep_checkpoint(client, NUMBER, FIRST)
+        node.there.add(FIRST)
+        await node.pin(FIRST)
+        await keep_checkpoint(client, NUMBER, FIRST)
+        await keep_checkpoint(client, NUMBER, SECOND)
+        assert node.pinned == [FIRST, SECOND]
+
+    async def test_who_was_killed_while_it_came_keeps_it_as_its_own(self, tmp_path: Path) -> None:
+        node = Node(FIRST, SECOND)
+        client = keeping(tmp_path, Keeper(), node)
+        client.home.checkpoints(client.deployment).note_coming(NUMBER, FIRST)
+        await node.pin(FIRST)
+        await keep_checkpoint(client, NUMBER, FIRST)
+        await keep_checkpoint(client, NUMBER, SECOND)
+        assert node.pinned == [SECOND]
 
     async def test_where_the_agent_says_nothing_what_is_here_counts(self, tmp_path: Path) -> None:
         agent = Keeper()
@@ -254,6 +306,17 @@ class TestARun:
         assert await self.source(alone) == THIRD
         agent.silent = True
         assert await self.source(acting) == FIRST
+
+    async def test_what_is_no_cid_keeps_no_run_from_going_on(self, tmp_path: Path) -> None:
+        """The agent of a machine that is gone is asked each time: its word would end each try."""
+        agent, node = Keeper(FIRST, "../../etc"), Node(FIRST)
+        client = keeping(tmp_path, agent, node)
+        await keep_checkpoint(client, NUMBER, FIRST)
+        acting = self.acting(client, Try(1, lease=NUMBER, checkpoint=FIRST))
+        assert await self.source(acting) == FIRST
+        status = Agent().status_now().model_dump() | {"checkpoint": "../../etc"}
+        with pytest.raises(ValidationError):
+            LeaseStatus.model_validate(status)
 
     async def test_a_copy_that_cannot_be_had_is_left_for_a_while(self, tmp_path: Path) -> None:
         acting = self.acting(keeping(tmp_path, Keeper(), Node()), Try(1, lease=NUMBER))

@@ -332,8 +332,10 @@ async def test_pinning(publisher: Ipfs, fetcher: Ipfs, folder: Path) -> None:
     assert cid not in await publisher.pins()
     await fetcher.pin(cid)
     assert cid in await fetcher.pins()
+    assert await fetcher.is_pinned(cid)
     await fetcher.unpin(cid)
     await fetcher.unpin(cid)
+    assert not await fetcher.is_pinned(cid)
     assert cid not in await fetcher.pins()
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, field_validator
 
-from leasehold.chain import ClosingOrder
+from leasehold.chain import ClosingOrder, cid_to_bytes
 
 Phase = Literal[
     "pulling",
@@ -25,6 +25,15 @@ PowerWish = Literal["stop", "start", "restart"]
 """What a tenant can have done with a container while its lease goes on."""
 CheckpointWhy = Literal["interval", "notice", "stop", "asked"]
 
+
+
+def _cid(text: str) -> str:
+    cid_to_bytes(text)
+    return text
+
+
+CidText = Annotated[str, AfterValidator(_cid)]
+"""What goes into a workload, and to one's own IPFS node, at an agent's word."""
 Whole = Annotated[int, Field(ge=0)]
 _YEAR_9999 = 253_402_300_799  # its last second
 _NO_HOST_HAS = 2**63  # bytes, or seconds; less than this is false of what is no number, too
@@ -154,7 +163,7 @@ class LeaseStatus(WireDocument):
     exit_code: int | None = None
     closes_when_done: bool = False
     volumes: list[str] = []
-    checkpoint: str | None = None
+    checkpoint: CidText | None = None
 
 
 class ClosingOrderDocument(WireDocument):
@@ -195,7 +204,7 @@ class VolumeExportStatus(WireDocument):
     """An export of a volume. `read`: bytes read so far. `detail`: why it failed."""
 
     state: Literal["running", "done", "failed"]
-    cid: str | None = None
+    cid: CidText | None = None
     read: Whole = 0
     detail: str = ""
 
@@ -223,7 +232,7 @@ class CheckpointStanding(WireDocument):
     taken; `read`: bytes that were read for it.
     """
 
-    cid: str
+    cid: CidText
     at: Whole
     why: CheckpointWhy
     read: Whole = 0
