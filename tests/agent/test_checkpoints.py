@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import mmap
 import os
+import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -398,6 +400,10 @@ class TestTheCommand:
         assert bench.checkpoints.noted(LEASE).failures == 2
 
 
+def is_in_memory(folder: Path) -> bool:
+    return b"tmpfs" in subprocess.check_output(("stat", "-f", "-c", "%T", folder))
+
+
 class TestHalfIsNone:
     async def test_a_folder_that_changes_while_it_is_read(self, bench: Bench) -> None:
         """It is read again, and where it never stands still, while its container does; else nothing is kept of it."""
@@ -424,6 +430,28 @@ class TestHalfIsNone:
         assert "changed each time" in late.trouble
         assert (late.kept, bench.state, bench.checkpoints.holding) == (held.kept, "running", set())
         assert "changed each time" in (await bench.taken(container=None)).trouble
+
+    async def test_what_is_written_into_a_mapped_file_shows(self, bench: Bench, tmp_path: Path) -> None:
+        """As databases and arrays do: the kernel notes the time of the first write into a page, and of no other before
+        that page is written back.
+        """
+        if is_in_memory(tmp_path):
+            pytest.skip("Such files have no time of that kind; no volume of a host's is one.")
+        data, add = await bench.attached(), bench.node.add_stream
+        bench.checkpoints.sleep = asyncio.sleep
+        (data / "array").write_bytes(bytes(mmap.PAGESIZE))
+        with (data / "array").open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+            mapped[0] = 1
+
+            async def meanwhile(parts: Any, **more: Any) -> str:
+                cid = await add(parts, **more)
+                if bench.state == "running":
+                    mapped[0] = (mapped[0] + 1) % 256
+                return cid
+
+            bench.node.add_stream = meanwhile  # type: ignore[method-assign]  # it writes while the node takes what came
+            notes = await bench.taken()
+        assert (notes.trouble, bench.held) == ("", 1)
 
     @pytest.mark.parametrize("what", ["written", "renamed", "set back", "removed"])
     async def test_whatever_is_done_to_it_shows(self, bench: Bench, what: str) -> None:

@@ -13,6 +13,7 @@ Each file stands on none but those before it:
     _disks          what is plugged in, and what lies on it
     _host_tools     programs of the host's, and none for ever
     _mount_space    mounts as the engine sees them
+    _write_back     dirty pages, on their way to the disk
     _fscrypt        folders that the kernel keeps encrypted
     _sealed_disk    a volume's disk
     _bounded        calls that may never come back
@@ -69,6 +70,7 @@ from leasehold_agent.host._sealed_disk import SealedDisk
 from leasehold_agent.host._slices import mig_devices, mig_enabled, processes_on, takes_many
 from leasehold_agent.host._subnets import BLOCK_BITS, LEASE_NETWORKS, AddressBlocks
 from leasehold_agent.host._trees import remove_tree, tree_size
+from leasehold_agent.host._write_back import write_back
 
 __all__ = [
     "BLOCK_BITS",
@@ -129,4 +131,5 @@ __all__ = [
     "takes_many",
     "tree_size",
     "usage_of",
+    "write_back",
 ]

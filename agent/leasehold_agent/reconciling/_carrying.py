@@ -28,6 +28,7 @@ from leasehold.files import write_private
 from leasehold.workload import VolumeMount
 from leasehold_agent._errors import VolumeTrouble
 from leasehold_agent._runtime import VolumeExport
+from leasehold_agent.host import write_back
 from leasehold_agent.reconciling._fair_places import FairPlaces, PlaceHeld
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.store import Volumes
@@ -190,6 +191,19 @@ class Carrying:
 
         looking = asyncio.get_running_loop().run_in_executor(self._looking, work)
         return await _to_its_end(looking, given_up)
+
+    async def written_back(self, volume: str) -> None:
+        """What programs have written into files that they have mapped is on the disk. What they write from here on
+        shows in these files' times: the kernel notes the first write into a page since, and no other. Raises OSError,
+        EngineDown.
+        """
+
+        def work() -> None:
+            with _opened(self.volumes.seen(volume)) as root:
+                write_back(root)
+
+        writing = asyncio.get_running_loop().run_in_executor(self._looking, work)
+        await _to_its_end(writing, threading.Event())
 
     async def added(self, volume: str, key: str) -> tuple[str, int]:
         """An export of an attached volume, and the bytes that were read for it. The node has it, and was not told to

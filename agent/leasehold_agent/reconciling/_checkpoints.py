@@ -228,6 +228,9 @@ class Checkpoints:
         assert job.checkpoint.key is not None
         before = await self.carrying.state(job.volume)
         await self.sleep(STILL_SECONDS)
+        await self.carrying.written_back(
+            job.volume
+        )  # after a look, so that the next one shows what comes after this
         read = await self.carrying.added(job.volume, job.checkpoint.key)
         return read if await self.carrying.state(job.volume) == before else None
 

@@ -219,9 +219,7 @@ async def test_who_withdraws_under_a_session_fills_its_own_part(
     stolen = await shared(world, ("lease.revoke",))
     path = withdrawal("0x" + "5" * 40)
     assert (await ask(world, path, "lease.revoke", method="DELETE", session=stolen)).status_code == 200
-    answer = await ask(
-        world, withdrawal("0x" + "6" * 40), "lease.revoke", method="DELETE", session=stolen
-    )
+    answer = await ask(world, withdrawal("0x" + "6" * 40), "lease.revoke", method="DELETE", session=stolen)
     refused(answer, 507, "store-full")
     assert (await ask(world, withdrawal(), "lease.revoke", method="DELETE")).status_code == 200
     refused(await ask(world, path, "lease.revoke", method="DELETE", session=stolen), 401, "session-withdrawn")

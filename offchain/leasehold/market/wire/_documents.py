@@ -26,7 +26,6 @@ PowerWish = Literal["stop", "start", "restart"]
 CheckpointWhy = Literal["interval", "notice", "stop", "asked"]
 
 
-
 def _cid(text: str) -> str:
     cid_to_bytes(text)
     return text
