@@ -16,6 +16,7 @@ from typing import Any, cast
 import pytest
 from tests.agent.test_carrying import A, MemoryIpfs
 
+from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold.datasets import Ipfs, tree_state
 from leasehold.errors import DatasetTooLarge, DatasetUnavailable, WrongIdentity
@@ -26,6 +27,7 @@ from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import MaintenanceWindow, MountSpace, SealedDisk
 from leasehold_agent.reconciling import Carrying, Checkpoints, Containers, LeaseBook
 from leasehold_agent.reconciling._checkpoint_due import checkpoint_mount, due, folder_name, warned_of
+from leasehold_agent.reconciling._checkpoints import _AT_ONCE
 from leasehold_agent.reconciling._restoring import goes_on
 from leasehold_agent.store import (
     CheckpointNotes,
@@ -641,3 +643,25 @@ class TestLook:
         await bench.volumes.detach(LEASE)
         await bench.checkpoints.after_end(LEASE)
         assert bench.checkpoints.noted(LEASE).failures == 0
+
+    async def test_neighbours_that_take_all_day_hold_up_no_end(self, bench: Bench) -> None:
+        """Their folders are large, their node is slow: whoever ends does not wait behind them."""
+        await bench.attached()
+        add, hang, hangs = bench.node.add_stream, list[int](), asyncio.Event()
+
+        async def slow(parts: Any, **more: Any) -> str:
+            hang.append(1)
+            if len(hang) == _AT_ONCE:
+                hangs.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        bench.node.add_stream = slow  # type: ignore[method-assign]  # of a node that gives no answer
+        for lease in range(LEASE + 1, LEASE + 13):
+            await bench.attached(lease)
+            bench.checkpoints.begin(lease, RUNS)
+        await hangs.wait()
+        bench.node.add_stream = add  # type: ignore[method-assign]
+        async with asyncio.timeout(patient(20)):
+            await bench.checkpoints.after_end(LEASE)
+        assert [made.why for made in bench.checkpoints.noted(LEASE).kept] == ["stop"]

@@ -41,7 +41,10 @@ from leasehold_agent.store import (
 )
 
 _log = structlog.get_logger("leasehold_agent")
-_AT_ONCE: Final = 8
+_AT_ONCE, _ENDS_AT_ONCE = 4, 4
+"""How many are taken at a time, and how many beside them of leases that end: neighbours whose folders take an hour to
+read hold up nobody's end, nor the lease that goes on with what he has got to.
+"""
 _TRIES: Final = 2
 """How often a folder is read that changes meanwhile, before its container is held for it."""
 HELD_SECONDS: Final = 20.0
@@ -83,6 +86,7 @@ class Checkpoints:
     holding: set[int] = field(default_factory=set)
     _tasks: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+    _ends: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_ENDS_AT_ONCE))
 
     # --------------------------------------------------------------------------------------------- what there is
 
@@ -189,7 +193,7 @@ class Checkpoints:
             log_step(lease, "checkpoint")
             if job.container is not None and job.checkpoint.command is not None:
                 await self._call(lease, job.container, job.checkpoint, job.checkpoint.timeout)
-            async with self._turns, asyncio.timeout(job.seconds):
+            async with self._ends if job.why == "stop" else self._turns, asyncio.timeout(job.seconds):
                 await self._made(job, began)
         except (LeaseholdError, OSError) as error:
             self._failed(lease, str(error) or "It took too long.")
