@@ -23,7 +23,8 @@ from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import MaintenanceWindow, MountSpace, SealedDisk
 from leasehold_agent.reconciling import Carrying, Checkpoints, Containers, LeaseBook
-from leasehold_agent.reconciling._checkpoint_due import checkpoint_mount, due, folder_name, warned_of
+from leasehold_agent.reconciling._checkpoint_due import due, warned_of
+from leasehold_agent.reconciling._checkpoint_folder import checkpoint_mount, folder_name
 from leasehold_agent.reconciling._restoring import goes_on
 from leasehold_agent.store import (
     CheckpointNotes,

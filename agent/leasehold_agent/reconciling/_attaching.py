@@ -25,7 +25,7 @@ from leasehold_agent._errors import (
     WrongVolumeKey,
 )
 from leasehold_agent.chain import Desired
-from leasehold_agent.reconciling._checkpoint_due import COPIES, called, checkpoint_mount, is_checkpoint
+from leasehold_agent.reconciling._checkpoint_folder import COPIES, called, checkpoint_mount, is_checkpoint
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
 from leasehold_agent.reconciling._plan import DiskRoom

@@ -26,7 +26,8 @@ from leasehold_agent.chain import ChainSnapshot
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import DISK_TROUBLE, MaintenanceWindow
 from leasehold_agent.reconciling._carrying import Carrying
-from leasehold_agent.reconciling._checkpoint_due import due, folder_name, warned_of
+from leasehold_agent.reconciling._checkpoint_due import due, warned_of
+from leasehold_agent.reconciling._checkpoint_folder import folder_name
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.store import (
