@@ -199,6 +199,8 @@ WRONG: tuple[tuple[str, str], ...] = (
     ("delegate revoke " + NOBODY, "leasehold delegate list"),
     ("wallet unlock soon", "such as 90m, 2h or 1d"),
     ("wallet lock now", "leasehold wallet list"),
+    ("checkpoints abc", "such as 12 or 12.1"),
+    ("services connect", "see `leasehold services connect --help`."),
     ("pool rule 99", "--stands"),
     ("pool execute 99", "check its number"),
     ("pool licence x", "40 hex digits"),
