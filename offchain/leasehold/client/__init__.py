@@ -556,6 +556,7 @@ if TYPE_CHECKING:
         view_fault,
         view_lease,
     )
+    from leasehold.client._volume_keys import own_workload
     from leasehold.client._volumes import (
         DiscardVolume,
         ExportVolume,
@@ -1019,6 +1020,7 @@ __all__ = [
     "outflow",
     "own_leases",
     "own_machines",
+    "own_workload",
     "parse_address",
     "pay_in",
     "pools_of",
@@ -1240,6 +1242,7 @@ _PARTS = {
         "FaultView", "LeaseBill", "LeaseView", "exit_codes", "faults_of", "leases_of", "view_fault",
         "view_lease",
     ),
+    "_volume_keys": ("own_workload",),
     "_volumes": (
         "DiscardVolume", "ExportVolume", "ImportVolume", "VolumeDiscarded", "VolumeExported", "VolumeSeen",
         "VolumesView", "volumes_of",
