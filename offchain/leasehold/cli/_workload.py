@@ -107,6 +107,26 @@ class WorkloadFlags:
     code: Annotated[
         str | None, option("--code DIR[:PATH]", "A folder that goes in, to /work; not what .gitignore names.")
     ] = None
+    checkpoint_every: Annotated[
+        str | None,
+        option(
+            "--checkpoint-every DURATION", "Keep what it has got to, such as every 10m, to go on elsewhere."
+        ),
+    ] = None
+    checkpoint_path: Annotated[
+        str | None, option("--checkpoint-path PATH", "The folder that is kept; by default /checkpoint.")
+    ] = None
+    checkpoint_command: Annotated[
+        str | None,
+        option("--checkpoint-command COMMAND", "Run inside before, to bring that folder up to date."),
+    ] = None
+    checkpoint_size: Annotated[
+        str | None,
+        option("--checkpoint-size SIZE", "The most that it holds; counts thrice on the lease's disk."),
+    ] = None
+    checkpoint_from: Annotated[
+        str | None, option("--checkpoint-from CID", "A checkpoint that it begins with.")
+    ] = None
 
     @property
     def names_a_workload(self) -> bool:
@@ -166,6 +186,7 @@ def build_workload(
     for field, added in (
         ("env", {**read_variables(flags.env_file or ()), **dict(map(parse_variable, flags.env or ()))}),
         ("secrets", secrets),
+        ("checkpoint", _checkpoint(flags)),
     ):
         if added:
             present = data.get(field)
@@ -193,6 +214,19 @@ def show_image(out: Output, rows: Sequence[tuple[str, str]]) -> None:
     """What a tag stands for."""
     if rows:
         out.pairs("What its registry has now", rows)
+
+
+def _checkpoint(flags: WorkloadFlags) -> dict[str, object]:
+    """Nothing where nothing is said of it; any word of it makes checkpoints."""
+    command = flags.checkpoint_command
+    given = {
+        "interval": flags.checkpoint_every,
+        "path": flags.checkpoint_path,
+        "command": None if command is None else read_command(command, "checkpoint"),
+        "size": flags.checkpoint_size,
+        "source": flags.checkpoint_from,
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _ssh_keys(given: Sequence[Path], folder: Path) -> list[str] | None:

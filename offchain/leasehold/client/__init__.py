@@ -23,6 +23,15 @@ if TYPE_CHECKING:
         ProveSilence,
         SilenceProven,
     )
+    from leasehold.client._checkpoints import (
+        CheckpointPlan,
+        CheckpointTaken,
+        TakeCheckpoint,
+        checkpoints_of,
+        keep_checkpoint,
+        newest_checkpoint,
+        taken_now,
+    )
     from leasehold.client._choosing import (
         Choice,
         KnownLease,
@@ -546,6 +555,7 @@ if TYPE_CHECKING:
         view_fault,
         view_lease,
     )
+    from leasehold.client._volume_keys import own_workload
     from leasehold.client._volumes import (
         DiscardVolume,
         ExportVolume,
@@ -621,6 +631,8 @@ __all__ = [
     "ChangeOperatorPlan",
     "ChangesNothing",
     "ChangingHost",
+    "CheckpointPlan",
+    "CheckpointTaken",
     "Choice",
     "Claim",
     "ClaimPlan",
@@ -905,6 +917,7 @@ __all__ = [
     "SwitchPlan",
     "SyncOptions",
     "Synced",
+    "TakeCheckpoint",
     "TenantLease",
     "Together",
     "TogetherDone",
@@ -948,6 +961,7 @@ __all__ = [
     "check_alive",
     "check_ledger",
     "check_safe",
+    "checkpoints_of",
     "choose_lease",
     "choose_leases",
     "connect",
@@ -979,6 +993,7 @@ __all__ = [
     "include",
     "is_address",
     "is_named",
+    "keep_checkpoint",
     "known_leases",
     "label_things",
     "lease_shell",
@@ -997,11 +1012,13 @@ __all__ = [
     "mint_key",
     "name_things",
     "named_things",
+    "newest_checkpoint",
     "order_closing",
     "outages_of",
     "outflow",
     "own_leases",
     "own_machines",
+    "own_workload",
     "parse_address",
     "pay_in",
     "pools_of",
@@ -1035,6 +1052,7 @@ __all__ = [
     "sync_out",
     "tag_of",
     "take_off",
+    "taken_now",
     "tenants_of",
     "tended",
     "top_of",
@@ -1057,6 +1075,10 @@ _PARTS = {
     "_challenging": (
         "ChallengeMachine", "ChallengePlan", "MachineChallenged", "ProvePlan", "ProveSilence",
         "SilenceProven",
+    ),
+    "_checkpoints": (
+        "CheckpointPlan", "CheckpointTaken", "TakeCheckpoint", "checkpoints_of", "keep_checkpoint",
+        "newest_checkpoint", "taken_now",
     ),
     "_choosing": (
         "Choice", "KnownLease", "Which", "choose_lease", "choose_leases", "is_named", "known_leases",
@@ -1217,6 +1239,7 @@ _PARTS = {
         "FaultView", "LeaseBill", "LeaseView", "exit_codes", "faults_of", "leases_of", "view_fault",
         "view_lease",
     ),
+    "_volume_keys": ("own_workload",),
     "_volumes": (
         "DiscardVolume", "ExportVolume", "ImportVolume", "VolumeDiscarded", "VolumeExported", "VolumeSeen",
         "VolumesView", "volumes_of",
