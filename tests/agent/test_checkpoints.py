@@ -24,6 +24,7 @@ from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import MaintenanceWindow, MountSpace, SealedDisk
 from leasehold_agent.reconciling import Carrying, Checkpoints, Containers, LeaseBook
 from leasehold_agent.reconciling._checkpoint_due import checkpoint_mount, due, folder_name, warned_of
+from leasehold_agent.reconciling._plan import Actual, BringUp, Rules, plan
 from leasehold_agent.reconciling._restoring import goes_on
 from leasehold_agent.store import (
     CheckpointNotes,
@@ -107,6 +108,19 @@ class TestWhen:
         assert not goes_on(named, MADE, same=False)
         assert not goes_on(MADE, None, same=False)
         assert not goes_on(MADE, MADE.model_copy(update={"key": "cd" * 32}), same=True)
+
+    def test_a_container_that_is_held_for_one_is_left_alone(self) -> None:
+        """Paused by anybody else it is brought up again, and so it is after a run of the agent that held it."""
+        rules = Rules(boot="b1", confirmations=0, start_margin=20, retention_min=0, retention_max=0)
+        notes = Notes(tenant=A, author=A, machine=1, workload=DIGEST.hex(), launched=True, boot="b1")
+        chain = ChainSnapshot(current=True, block=1, now=NOW, leases={LEASE: LEASED})
+        paused = Actual(notes, replace(RUNS, state="paused"))
+        assert plan(chain, {LEASE: paused}, rules) == [BringUp(LEASE)]
+        assert plan(chain, {LEASE: replace(paused, held=True)}, rules) == []
+        exited = replace(
+            paused, held=True, container=replace(RUNS, state="exited", exit_code=1, started_at=0.0)
+        )
+        assert plan(chain, {LEASE: exited}, rules) != []
 
 
 class TestNotes:
