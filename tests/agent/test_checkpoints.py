@@ -23,7 +23,13 @@ from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import MaintenanceWindow, MountSpace, SealedDisk
 from leasehold_agent.reconciling import Carrying, Checkpoints, Containers, LeaseBook
-from leasehold_agent.reconciling._checkpoint_due import checkpoint_mount, due, folder_name, warned_of
+from leasehold_agent.reconciling._checkpoint_due import (
+    checkpoint_mount,
+    due,
+    folder_name,
+    wait_before,
+    warned_of,
+)
 from leasehold_agent.reconciling._plan import Actual, BringUp, Rules, plan
 from leasehold_agent.reconciling._restoring import goes_on
 from leasehold_agent.store import (
@@ -84,6 +90,11 @@ class TestWhen:
         assert due(MADE, failing, "", 0, NOW + 240) == "interval"
         assert due(MADE, replace(failing, failures=1_000), "", 0, NOW + 60 * 32) == "interval"
         assert due(MADE, replace(failing, failures=9), "ends 5", 0, NOW + 10) == "notice"
+
+    def test_who_asks_again_and_again_waits_a_little(self) -> None:
+        assert wait_before(self.notes, NOW + 1) == 0
+        assert wait_before(replace(self.notes, took=5), NOW + 5) == 15
+        assert wait_before(replace(self.notes, took=600), NOW + 600) == 60
 
     def test_what_is_ahead_in_one_word(self) -> None:
         window = MaintenanceWindow(NOW, NOW + 60)
