@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import boto3  # type: ignore[import-untyped]
+import boto3
 
 from devnet.patience import patient
 from devnet.steward import steward

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
 import ssl
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -28,7 +30,7 @@ from leasehold.market import DocumentInvalid, Hardware, MachineFile
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._serve import other_engine, serve
 from leasehold_agent.cli import _app as cli
-from leasehold_agent.cli import _check
+from leasehold_agent.cli import _check, _run
 from leasehold_agent.documents import lacks, read_status, write_status
 from leasehold_agent.documents._footing import DESCRIPTORS
 from leasehold_agent.engine import EngineFacts
@@ -293,6 +295,14 @@ def test_an_error_is_one_sentence(
 async def test_status_before_the_first_run(invoke: Callable[..., Any], tmp_path: Path) -> None:
     done = await invoke({"state_dir": str(tmp_path)}, "status")
     assert done.exit_code == 1
+
+
+def test_many_threads_have_few_arenas(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int]] = []
+    for library in (SimpleNamespace(mallopt=lambda *what: asked.append(what)), SimpleNamespace()):
+        monkeypatch.setattr(ctypes, "CDLL", lambda _, library=library: library)
+        _run._few_arenas()
+    assert asked == [(-8, 2)]
 
 
 async def test_run_needs_to_know_the_pool(tmp_path: Path) -> None:

@@ -275,11 +275,20 @@ def test_a_lease_that_never_ends(judged: Judged) -> None:
         judged.crowd.check_bills()
 
 
-@pytest.mark.parametrize("result", [b"", b"job's"], ids=["none", "another's"])
+@pytest.mark.parametrize("result", [b"", b"job's", b"empty"], ids=["none", "another's", "empty"])
 def test_a_result_that_is_missing(judged: Judged, result: bytes) -> None:
+    judged.crowd.results[b"empty"] = {}
     over(judged, result=result)
     assert not judged.crowd.published()
     assert "not published: [Told(lease=1," in judged.crowd.trouble
+
+
+def test_a_workload_that_made_way_before_it_began_has_an_empty_result(judged: Judged) -> None:
+    judged.crowd.results[b"empty"] = {}
+    judged.seen.events.append(ResultPublished(at(STARTED_AT), LEASE, 1, b"empty"))
+    over(judged)
+    assert judged.crowd.published()
+    assert judged.crowd.check_results() == 2
 
 
 def test_a_result_that_is_there_twice(judged: Judged) -> None:

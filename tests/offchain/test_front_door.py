@@ -46,9 +46,7 @@ DOORS = {
     "checkpoints",
     "copying",
     "groups",
-    "overview",
-    "owner",
-    "provider",
+DOORS = ("guard", "overview", "owner", "provider", "services")
     "sharing",
     "validator",
     "volumes",

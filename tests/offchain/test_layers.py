@@ -15,9 +15,7 @@ DOORS = (
     "checkpoints",
     "copying",
     "groups",
-    "overview",
-    "owner",
-    "provider",
+DOORS = ("guard", "overview", "owner", "provider", "services")
     "sharing",
     "validator",
     "volumes",
@@ -34,6 +32,7 @@ ROOMS = (
     "home",
     "client",
     "runs",
+    "guarding",
     "tables",
     *DOORS,
     "cli",

@@ -418,6 +418,11 @@ if TYPE_CHECKING:
         round_at,
         rounds_of,
     )
+    from leasehold.client._safes import (
+        SafeAt,
+        check_safe,
+        safe_at,
+    )
     from leasehold.client._seats import (
         LEAVE_DELAY,
         MATURITY,
@@ -438,6 +443,15 @@ if TYPE_CHECKING:
         seat_json,
         seats_of,
         validator_status,
+    )
+    from leasehold.client._services import (
+        AnnounceService,
+        EndService,
+        ServiceAnnounced,
+        ServicePlan,
+        ServiceSeen,
+        meet_service,
+        services_of,
     )
     from leasehold.client._set_workload import (
         Delivered,
@@ -541,6 +555,7 @@ if TYPE_CHECKING:
         view_fault,
         view_lease,
     )
+    from leasehold.client._volume_keys import own_workload
     from leasehold.client._volumes import (
         DiscardVolume,
         ExportVolume,
@@ -587,6 +602,7 @@ __all__ = [
     "AllowDelegate",
     "AllowDelegatePlan",
     "AmountsMissing",
+    "AnnounceService",
     "AnswerChallenge",
     "AnswerPlan",
     "Appeal",
@@ -655,6 +671,7 @@ __all__ = [
     "DrawCommittee",
     "DrawPlan",
     "Drawn",
+    "EndService",
     "Ended",
     "Errand",
     "ExecuteFault",
@@ -851,10 +868,14 @@ __all__ = [
     "RoundSeen",
     "RuleOnFault",
     "RulesProposed",
+    "SafeAt",
     "SeatChanged",
     "SeatEmptied",
     "SeatsView",
     "Sent",
+    "ServiceAnnounced",
+    "ServicePlan",
+    "ServiceSeen",
     "SessionKept",
     "SetGated",
     "SetPaused",
@@ -939,6 +960,7 @@ __all__ = [
     "calls_of",
     "check_alive",
     "check_ledger",
+    "check_safe",
     "checkpoints_of",
     "choose_lease",
     "choose_leases",
@@ -986,6 +1008,7 @@ __all__ = [
     "make_access_key",
     "make_group",
     "measured_digest",
+    "meet_service",
     "mint_key",
     "name_things",
     "named_things",
@@ -995,6 +1018,7 @@ __all__ = [
     "outflow",
     "own_leases",
     "own_machines",
+    "own_workload",
     "parse_address",
     "pay_in",
     "pools_of",
@@ -1010,11 +1034,13 @@ __all__ = [
     "round_at",
     "rounds_of",
     "rules_with",
+    "safe_at",
     "search_at_a_glance",
     "search_for_image",
     "seat_at",
     "seat_json",
     "seats_of",
+    "services_of",
     "signed_offers",
     "spread",
     "ssh_config",
@@ -1169,10 +1195,15 @@ _PARTS = {
         "RequestVerification", "RequestVerificationPlan", "RoundDuty", "RoundSeen", "VerificationAsked",
         "duty_of", "round_at", "rounds_of",
     ),
+    "_safes": ("SafeAt", "check_safe", "safe_at"),
     "_seats": (
         "LEAVE_DELAY", "MATURITY", "ExitSeat", "ExitSeatPlan", "LeaveSeat", "LeaveSeatPlan", "SeatChanged",
         "SeatEmptied", "SeatsView", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus",
         "full_of", "seat_at", "seat_json", "seats_of", "validator_status",
+    ),
+    "_services": (
+        "AnnounceService", "EndService", "ServiceAnnounced", "ServicePlan", "ServiceSeen", "meet_service",
+        "services_of",
     ),
     "_set_workload": ("Delivered", "SetWorkload", "SetWorkloadPlan", "WorkloadChanged"),
     "_settling": (
@@ -1208,6 +1239,7 @@ _PARTS = {
         "FaultView", "LeaseBill", "LeaseView", "exit_codes", "faults_of", "leases_of", "view_fault",
         "view_lease",
     ),
+    "_volume_keys": ("own_workload",),
     "_volumes": (
         "DiscardVolume", "ExportVolume", "ImportVolume", "VolumeDiscarded", "VolumeExported", "VolumeSeen",
         "VolumesView", "volumes_of",

@@ -150,6 +150,14 @@ class Home:
         """What runs in a pool were begun here, and what they have tried."""
         return home.Runs(self.path, deployment)
 
+    def jobs(self, deployment: chain.Deployment) -> home.Jobs:
+        """What those of them need that are to be recovered with nobody there."""
+        return home.Jobs(self.path, deployment)
+
+    def guard_notes(self, deployment: chain.Deployment, account: str) -> home.GuardNotes:
+        """What a guard of an account's leases in a pool has told, and has yet to."""
+        return home.GuardNotes(self.path, deployment, account)
+
     def fleet(self, deployment: chain.Deployment) -> home.FleetBook:
         """Which hosts of fleets joined a pool from here, by their operators' keys."""
         return home.FleetBook(self.path, deployment)

@@ -7,13 +7,12 @@ goes on, and nothing that costs money is forgotten.
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
-
-import orjson
 
 from leasehold.chain import Deployment
 from leasehold.files import write_private
@@ -115,7 +114,7 @@ class Runs:
         """
         path = self._path(name)
         try:
-            document = orjson.loads(path.read_bytes())
+            document = json.loads(path.read_bytes())
             tries = tuple(_tried(tried) for tried in document.pop("tries"))
             return RunRecord(**document, tries=tries)
         except FileNotFoundError:
@@ -125,7 +124,7 @@ class Runs:
 
     def keep(self, record: RunRecord) -> None:
         """Write it; it is on the disk when this returns. Raises OSError: what stood there stands."""
-        write_private(self._path(record.name), orjson.dumps(dataclasses.asdict(record)))
+        write_private(self._path(record.name), json.dumps(dataclasses.asdict(record), separators=(",", ":")))
 
     def names(self) -> list[str]:
         """All that were begun here, in order."""

@@ -181,6 +181,7 @@ if TYPE_CHECKING:
         params_json,
         params_rows,
     )
+    from leasehold.market._services import ServiceDocument, service_document
     from leasehold.market._short_forms import (
         DatasetUnreadable,
         PortUnreadable,
@@ -318,6 +319,7 @@ __all__ = [
     "Resizing",
     "ResizingNotCovered",
     "RulesChange",
+    "ServiceDocument",
     "SessionCache",
     "ShareNotServed",
     "ShareNotSold",
@@ -438,6 +440,7 @@ __all__ = [
     "resizing",
     "round_json",
     "runs_on",
+    "service_document",
     "settleable",
     "shortfall",
     "sort",
@@ -523,6 +526,7 @@ _PARTS = {
         "AMOUNTS", "TIMELOCK", "Change", "changed_params", "changes", "changes_json", "changes_rows",
         "check_params", "format_param", "load_values", "param_json", "params_json", "params_rows",
     ),
+    "_services": ("ServiceDocument", "service_document"),
     "_short_forms": (
         "DatasetUnreadable", "PortUnreadable", "QuoteOpen", "SourceUnreadable", "UlimitUnreadable",
         "VolumeUnreadable", "read_command", "read_dataset", "read_port", "read_readiness", "read_ulimit",

@@ -14,6 +14,7 @@ from leasehold.chain import LeaseState
 from leasehold.client import (
     Approved,
     Close,
+    ClosingOrdered,
     Extended,
     HandedOver,
     LeasesOpened,
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 NO_RESULTS = "none"
 UNKEPT_SECONDS = 30.0
 """How long a checkpoint is left that one's own node could not fetch."""
-_ONLY_SETTLES = frozenset({Do.KNOW, Do.DROP, Do.END, Do.CANCEL, Do.CLOSE})
+_ONLY_SETTLES = frozenset({Do.KNOW, Do.FORGET, Do.DROP, Do.END, Do.CANCEL, Do.CLOSE})
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,8 @@ class Acting:
     @cached_property
     def _quiet(self) -> PoolClient:
         """The client that looks: nobody wants to hear of each look."""
+        if type(self.client.observer) is Observer:  # it is that already, and has an index open
+            return self.client
         return replace(self.client, observer=Observer(), _index=None)
 
     async def _look(self, word: Word) -> RunLook:
@@ -164,7 +167,9 @@ class Acting:
         lease = seen.lease if seen is not None else None
         if act.do is Do.KNOW:
             assert lease is not None
-            self._note(place, lease=lease.id)
+            self._note(place, lease=lease.id, **_revived(self.record.tries[place]))
+        elif act.do is Do.FORGET:
+            self._note(place, lease=None)
         elif act.do is Do.DROP:
             self._note(place, cost=0, given_up=GivenUp.UNSENT, why="it was never opened")
         elif act.do is Do.END:
@@ -180,6 +185,7 @@ class Acting:
             self._note(place, given_up=None, why="")
         elif act.do is Do.FINISH:
             self.runs.keep(replace(self.record, ended=act.why))
+            self.client.home.jobs(self.client.deployment).drop(self.name)
         else:
             async for step in self._sent(act, look):
                 yield step
@@ -233,7 +239,10 @@ class Acting:
                     yield step
 
     async def _order(self, number: int, tried: Try) -> Step:
+        """Have it signed. Nobody signs for an account but its own wallet: a delegate closes it himself."""
         self.memory.ordered.add(number)
+        if self.client.other is not None:
+            return ClosingOrdered(number, None)
         kept = self.client.home.closing_orders(self.client.deployment).get(number)
         if kept is not None:
             return await hand_order(self.client, *kept)
@@ -335,8 +344,7 @@ class Acting:
         if self.first is not None and not look.record.tries:
             return self.first
         assert self.rent is not None
-        tried = {tried.machine for tried in look.record.tries if tried.given_up is not GivenUp.UNSENT}
-        rent = without_machines(await self._restored(self.rent), tried)
+        rent = without_machines(await self._restored(self.rent), avoided(look))
         return await plan_within(self.client, rent, look.left)
 
     async def _restored(self, rent: Rent) -> Rent:
@@ -352,6 +360,24 @@ class Acting:
             if cid := cid or tried.checkpoint:
                 return replace(rent, workload=rent.workload.restored_from(cid))
         return rent
+
+
+def avoided(look: RunLook) -> set[int]:
+    """Machines that are not tried again. Of a run that is recovered these are not those that it was on before the
+    last: a spot machine that was wanted elsewhere for an hour is as good as any.
+    """
+    tries = [tried for tried in look.record.tries if tried.given_up is not GivenUp.UNSENT]
+    last = tries[-1:]
+    return {
+        tried.machine
+        for tried in tries
+        if not look.rules.recover or tried in last or tried.given_up is not GivenUp.GONE
+    }
+
+
+def _revived(tried: Try) -> dict[str, object]:
+    """What changes of a try that was dropped as never sent, and was."""
+    return {"given_up": None, "cost": None, "why": ""} if tried.given_up is GivenUp.UNSENT else {}
 
 
 def without_machines(rent: Rent, tried: set[int]) -> Rent:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from leasehold.chain import LeaseRecord, LeaseState, closing_key
+from leasehold.chain import Lease, LeaseRecord, LeaseState, closing_key
 from leasehold.client import agents_word, under_way
-from leasehold.errors import LeaseholdError
+from leasehold.errors import LeaseholdError, UnknownLease
 from leasehold.home import RunRecord, Try
 from leasehold.market.wire import LeaseReading, LeaseStatus
 from leasehold.runs._deciding import CloseWhen, RunLook, RunRules, TryLook, Word
@@ -84,13 +84,17 @@ async def _unsure(client: PoolClient, record: RunRecord) -> bool:
 async def _seen(
     client: PoolClient, record: RunRecord, tried: Try, rules: RunRules, memory: Memory
 ) -> TryLook:
-    if tried.over:
-        return TryLook()
-    if tried.lease is None:
+    if tried.lease is None and tried.workload:
         opened = await _opened(client, record, tried)
         return TryLook(lease=opened.lease if opened is not None else None)
-    lease = await client.known_lease(tried.lease)
-    ours = lease.tenant.lower() == record.account.lower()
+    if tried.over or tried.lease is None:
+        return TryLook()
+    lease = await _noted(client, tried.lease)
+    ours = lease is not None and lease.tenant.lower() == record.account.lower()
+    if lease is None or not ours or lease.machine != tried.machine:
+        again = await _opened(client, record, tried)
+        if lease is None or (again is not None and again.lease.id != tried.lease):
+            return TryLook(again.lease if again is not None else None, lost=True)
     window = (await client.params(lease.params)).start_window
     seen = TryLook(lease, ours, window)
     if not ours or not lease.state.live:
@@ -101,6 +105,14 @@ async def _seen(
         handed = not memory.code or lease.id in memory.handed
         return replace(seen, handed=handed, ordered=ordered, waited=int(waited))
     return await _present(client, tried, seen, rules, memory)
+
+
+async def _noted(client: PoolClient, number: int) -> Lease | None:
+    """The lease that was noted; `None` where a reorganisation has taken it back."""
+    try:
+        return await client.known_lease(number)
+    except UnknownLease:
+        return None
 
 
 async def _opened(client: PoolClient, record: RunRecord, tried: Try) -> LeaseRecord | None:

@@ -130,7 +130,7 @@ __all__ = [
 
 _PARTS = {
     "_agreements": (
-        "delegates_table", "names_table", "offers_table", "outputs_table", "checkpoints_table",
+        "checkpoints_table", "delegates_table", "names_table", "offers_table", "outputs_table",
         "volumes_table",
     ),
     "_costs": ("BAR_WIDTH", "bars", "costs_chart", "costs_table", "spent_table", "svg"),

@@ -159,6 +159,17 @@ async def test_it_is_withdrawn_though_nobody_waits_any_more(anvil: Anvil, rpc: R
     assert (await rpc.balance(SINK), await used(anvil, rpc)) == (0, 1)
 
 
+async def test_what_is_watched_for_nobody_ends_with_the_sender(anvil: Anvil, rpc: Rpc) -> None:
+    steps = Steps(lambda: waiting.cancel())
+    sender = sender_of(anvil, rpc, steps, timeout=60)
+    waiting = asyncio.create_task(pay(sender, 7, head(anvil)))
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert asyncio.all_tasks() != {asyncio.current_task()}
+    await sender.aclose()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
 async def test_who_stops_waiting_before_it_is_signed_has_it_not_sent(anvil: Anvil) -> None:
     class Slow(Rpc):
         """Somebody stops waiting while the node is asked for the nonce."""
