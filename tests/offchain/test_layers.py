@@ -15,7 +15,11 @@ DOORS = (
     "checkpoints",
     "copying",
     "groups",
-DOORS = ("guard", "overview", "owner", "provider", "services")
+    "guard",
+    "overview",
+    "owner",
+    "provider",
+    "services",
     "sharing",
     "validator",
     "volumes",
