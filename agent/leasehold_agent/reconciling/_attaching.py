@@ -25,7 +25,7 @@ from leasehold_agent._errors import (
     WrongVolumeKey,
 )
 from leasehold_agent.chain import Desired
-from leasehold_agent.reconciling._checkpoint_due import COPIES, called, checkpoint_mount, is_checkpoint
+from leasehold_agent.reconciling._checkpoint_due import COPIES, called, checkpoint_mount, is_checkpoint, shown
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
 from leasehold_agent.reconciling._plan import DiskRoom
@@ -97,7 +97,7 @@ class Attaching:
 
     async def _attached(self, mount: VolumeMount, size: int) -> Path:
         host, record, author = self.host, self.record, self.desired.author
-        record.waiting, record.progress = "volume-held", f"attaching volume {mount.name}"
+        record.waiting, record.progress = "volume-held", f"attaching {shown(mount)}"
         known = host.volumes.get(volume_id(author, mount.name))
         if mount.key is None:
             raise Declined("workload-invalid", f"{called(mount)} has no key.")
@@ -125,7 +125,7 @@ class Attaching:
             return
         record.waiting, record.progress = (
             "dataset-missing",
-            f"filling volume {mount.name} from {known.filling}",
+            f"filling {shown(mount)} from {known.filling}",
         )
         log_step(self.desired.lease, f"fill {mount.name}")
         try:

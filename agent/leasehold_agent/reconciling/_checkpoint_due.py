@@ -16,6 +16,14 @@ _AGAIN: Final = 10
 _PAUSE: Final = 4
 """A host spends no more than one second in so many on one lease's checkpoints."""
 _MOST_DOUBLINGS: Final = 5
+_MOST_WAIT: Final = 60
+
+
+def wait_before(notes: CheckpointNotes, now: int) -> int:
+    """Seconds before one that its tenant asks for is begun: he may ask again and again, and reading a large folder is
+    his host's work.
+    """
+    return min(_MOST_WAIT, max(0, notes.begun_at + _PAUSE * notes.took - now))
 
 
 def folder_name(lease: int, workload: str) -> str:
@@ -41,6 +49,11 @@ def checkpoint_mount(workload: Workload, desired: Desired, source: str | None = 
 def called(mount: VolumeMount) -> str:
     """What its tenant knows it by, in a sentence."""
     return "checkpoint: its folder" if is_checkpoint(mount) else f"volumes: {mount.name}"
+
+
+def shown(mount: VolumeMount) -> str:
+    """The same, where it is said what is being done with it."""
+    return "the folder of its checkpoints" if is_checkpoint(mount) else f"volume {mount.name}"
 
 
 def is_checkpoint(mount: VolumeMount) -> bool:
