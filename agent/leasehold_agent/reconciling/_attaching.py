@@ -28,7 +28,7 @@ from leasehold_agent.chain import Desired
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
 from leasehold_agent.reconciling._plan import DiskRoom
-from leasehold_agent.store import LeaseDir, Notes, Volumes, volume_id
+from leasehold_agent.store import LeaseDir, Notes, Volume, Volumes, volume_id
 
 NEW_VOLUME_BYTES = 10 << 30
 """What a new volume gets whose tenant does not say, where that is no more than half of what the lease's cells buy."""
@@ -89,6 +89,7 @@ class Attaching:
             raise Declined("workload-invalid", f"volumes: {mount.name} has no key.")
         if known is not None and known.holder not in (None, self.desired.lease):
             await self._let_go(mount, known.holder or 0)
+        _check_source(mount, known)
         self._check_room(size - (0 if known is None else known.size))
         record.waiting = "start-failed"
         log_step(self.desired.lease, f"attach {mount.name}")
@@ -147,6 +148,18 @@ class Attaching:
         if self.host.kept.get(DiskRoom.WANTED):
             raise NoRoom(more)
         raise Declined("no-disk", f"This host's disk has no room for {format_size(more)} of volumes.")
+
+
+def _check_source(mount: VolumeMount, known: Volume | None) -> None:
+    """What a volume held before is neither taken for an export of it nor lost to one. Raises Declined."""
+    if mount.source is None or known is None or known.holder is not None or known.filling:
+        return
+    if known.source != mount.source:
+        raise Declined(
+            "unsupported",
+            f"volumes: {mount.name} is here from before, and did not begin with {mount.source}: remove it here, or "
+            "leave its source out.",
+        )
 
 
 def kept_volumes(volumes: Volumes, desired: Desired, workload: Workload, notes: Notes) -> int:
