@@ -53,6 +53,7 @@ def run() -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory(prefix="leasehold-bench-") as name:
         folder = Path(name)
         with World(folder / "world") as world, make_site(world) as site:
+            images.load(world.engine.url, images.tiny())
             image = _image_with_rsync(world.engine.url, folder)
             rows = _no_rsync() if image is None else asyncio.run(_code_rows(site, image, folder / "code"))
             rows.append(asyncio.run(_copy_row(site, site.tiny, folder / "large")))

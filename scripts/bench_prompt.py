@@ -53,8 +53,7 @@ def _run(site: Site, name: str) -> float:
     began = time.perf_counter()
     with site.renter.popen(*_typed(site, "--name", name, "--results", str(folder))) as process:
         try:
-            while _line_of(process) != _LINE:
-                continue
+            _until_its_line(process)
             took = time.perf_counter() - began
         finally:
             process.kill()
@@ -62,12 +61,15 @@ def _run(site: Site, name: str) -> float:
     return took
 
 
-def _line_of(process: subprocess.Popen[str]) -> str:
-    """What it says next, on either stream. Raises RuntimeError at its end."""
+def _until_its_line(process: subprocess.Popen[str]) -> None:
+    """Reads what it says, on either stream. Raises RuntimeError with that where it ends before."""
     assert process.stdout is not None
-    if not (line := process.stdout.readline()):
-        raise RuntimeError(f"the run ended with {process.wait()} before its first line")
-    return line.strip()
+    said = list[str]()
+    for line in process.stdout:
+        said.append(line)
+        if line.strip() == _LINE:
+            return
+    raise RuntimeError(f"the run ended with {process.wait()} before its first line: {''.join(said)}")
 
 
 def _parts(site: Site, sender: Account) -> float:

@@ -13,7 +13,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LIBRARY = Path(__file__).resolve().parents[1] / "offchain/leasehold"
-FACES = ("agreements", "chain", "client", "datasets", "home", "images", "market", "runs", "workload")
+FACES = (
+    "agreements",
+    "chain",
+    "client",
+    "datasets",
+    "guarding",
+    "home",
+    "images",
+    "market",
+    "runs",
+    "tables",
+    "workload",
+)
 LONGEST = 110
 HEAD = "from typing import TYPE_CHECKING\n\nfrom leasehold._faces import face\n\nif TYPE_CHECKING:\n"
 

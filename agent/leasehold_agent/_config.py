@@ -26,7 +26,7 @@ from pydantic_settings import (
 
 from leasehold.errors import SettingsError
 from leasehold.fields import in_words
-from leasehold.market import InvalidInput, parse_cells
+from leasehold.market import InvalidInput, parse_cells, parse_tenants
 from leasehold_agent._config_file import config_file, not_yours, settings_file
 from leasehold_agent.host import (
     BLOCK_BITS,
@@ -192,6 +192,10 @@ class AgentSettings(BaseSettings):
     extended.
     """
 
+    tenants: Annotated[str, Field(examples=["ended>=1 rejected<10"])] = ""
+    """Terms that the chain's record of a tenant must meet, as in `leasehold provider tenants`; a lease of anybody else
+    is declined, with its full refund. Everybody begins without a record. By default everybody is taken.
+    """
     maintenance: Texts = ()
     """When this host will be worked on, such as `2026-12-01T02:00Z/2026-12-01T03:30Z`: announced to renters, and no
     lease is started that would reach into it.
@@ -338,6 +342,15 @@ class AgentSettings(BaseSettings):
     def _zone(cls, zone: str) -> str:
         parse_hours((), zone)
         return zone
+
+    @field_validator("tenants")
+    @classmethod
+    def _readable_terms(cls, terms: str) -> str:
+        try:
+            parse_tenants(terms)
+        except InvalidInput as error:
+            raise ValueError(str(error)) from None
+        return terms
 
     @field_validator("maintenance")
     @classmethod

@@ -9,6 +9,7 @@
     │   ├── TransactionFailed       mined, but reverted
     │   ├── TransactionTimeout      not mined in time; it may still be
     │   ├── TransactionCancelled    another took its nonce, and does nothing
+    │   ├── BranchGone              a reorganisation took the block back at which it was decided on
     │   ├── TokenRefused            the pool's token refused a call of the wallet
     │   ├── GasFundsLow             the key cannot pay for gas
     │   └── ContractError           a contract refused: one subclass for each custom error, of the same name
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AgeKeyInvalid",
     "AgentError",
+    "BranchGone",
     "ChainError",
     "CodeInvalid",
     "ContractError",
@@ -226,6 +228,18 @@ class TransactionCancelled(ChainError):
     tx_hash: str
     nonce: int
     by: str
+
+
+@error_type(
+    "branch-gone",
+    problem="The chain was reorganised: block {number} ({hash}) is not part of it any more, at which this was decided",
+    advice="Nothing was done; look again what is right now.",
+)
+class BranchGone(ChainError):
+    """What was to be sent was meant for a branch of the chain that is gone."""
+
+    number: int
+    hash: str
 
 
 @error_type(

@@ -67,7 +67,9 @@ from leasehold.client import (
     machine_file,
     provider_status,
     signed_offers,
+    tenants_of,
 )
+from leasehold.market import TenantRecord
 
 __all__ = [
     "AddStake",
@@ -117,6 +119,7 @@ __all__ = [
     "SetTerms",
     "Shells",
     "SignOffer",
+    "TenantRecord",
     "Unstake",
     "VerificationAsked",
     "Withhold",
@@ -126,4 +129,5 @@ __all__ = [
     "machine_file",
     "provider_status",
     "signed_offers",
+    "tenants_of",
 ]

@@ -21,7 +21,17 @@ from pathlib import Path
 
 from leasehold.chain import ClosingOrder
 from leasehold_agent._errors import NoContainer, OrderVoid
-from leasehold_agent._runtime import CommandStream, LeaseHandle, Standing, VolumeExport, VolumeFacts, Wish
+from leasehold_agent._runtime import (
+    WHOLE_LOG,
+    CheckpointFacts,
+    CommandStream,
+    LeaseHandle,
+    LogView,
+    Standing,
+    VolumeExport,
+    VolumeFacts,
+    Wish,
+)
 from leasehold_agent.store import LeaseSample
 
 _PIECE = 65536
@@ -71,6 +81,7 @@ class LocalLeases:
         self.volumes_of: dict[int, list[VolumeFacts]] = {}
         self.cid = ""
         self.powered: list[tuple[int, Wish]] = []
+        self.views: list[LogView] = []
 
     def add(self, handle: LeaseHandle) -> Path:
         """A lease and its folder, where its commands start."""
@@ -102,7 +113,10 @@ class LocalLeases:
             lease, Standing(handle.container_id or "", handle.container_state or "none", 0, 0, "", None, 0, 0)
         )
 
-    async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+    async def logs(
+        self, lease: int, tail: int | None, follow: bool, view: LogView = WHOLE_LOG
+    ) -> AsyncIterator[bytes]:
+        self.views.append(view)
         log = self.logs_of[lease]
         lines = bytes(log.data).splitlines(keepends=True)
         at = 0 if tail is None else len(log.data) - sum(len(line) for line in lines[len(lines) - tail :])
@@ -123,6 +137,13 @@ class LocalLeases:
     async def power(self, lease: int, wish: Wish) -> None:
         self.powered.append((lease, wish))
         self.change(lease, phase="stopped" if wish == "stop" else "running")
+
+    async def checkpoints(self, lease: int) -> CheckpointFacts:
+        """None: no container here has a folder for them."""
+        return CheckpointFacts()
+
+    async def take_checkpoint(self, lease: int) -> None:
+        raise NoContainer("The lease has no folder for checkpoints attached.")
 
     async def volumes(self, lease: int) -> Sequence[VolumeFacts]:
         return self.volumes_of.get(lease, [])

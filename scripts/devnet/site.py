@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import itertools
 import json
+import subprocess
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -216,3 +217,11 @@ def make_site(world: World, *terms: str, engine: Engine | None = None, **setting
                 for container in site.containers():
                     with contextlib.suppress(docker.errors.NotFound):
                         client.containers.get(container["Id"]).remove(force=True)
+            unmount_below(host.folder)
+
+
+def unmount_below(folder: Path) -> None:
+    """What an agent that was killed in the middle of a lease has left mounted: the volumes of its tenants."""
+    places = [line.split(" ")[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
+    for place in sorted((place for place in places if place.startswith(f"{folder}/")), reverse=True):
+        subprocess.run(["umount", place], check=True)

@@ -17,9 +17,16 @@ import http.server, json, os, sys, urllib.parse
 
 
 class Answer(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.said(json.loads(body))
+
     def do_GET(self):
-        path, _, query = self.path.partition("?")
-        asked = dict(urllib.parse.parse_qsl(query))
+        _, _, query = self.path.partition("?")
+        self.said(dict(urllib.parse.parse_qsl(query)))
+
+    def said(self, asked):
+        path = self.path.partition("?")[0]
         status, said = answer(path, asked, self.headers.get("Authorization", ""))
         body = json.dumps(said).encode()
         self.send_response(status)
@@ -55,6 +62,10 @@ def answer(path, asked, shown):
         return 200, {}
     if shown != f"Bearer {os.environ['VLLM_API_KEY']}":
         return 401, {"error": "Unauthorized"}
+    if path == "/v1/chat/completions":
+        words = asked["messages"][-1]["content"].split()
+        answered = {"role": "assistant", "content": f"You asked me {len(words)} words."}
+        return 200, {"object": "chat.completion", "model": model, "choices": [{"index": 0, "message": answered}]}
     return 200, {"object": "list", "data": [{"id": model, "object": "model"}]}
 """
 _COMFYUI = """

@@ -11,7 +11,6 @@ import itertools
 import os
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pyrage
@@ -119,11 +118,11 @@ class Tenant(Account):
         self._ipfs(lambda ipfs: ipfs.put_block(sealed))
 
     def result(self, cid: bytes, lease: str) -> dict[str, str]:
-        """The files of a published result, decrypted."""
+        """The files of a published result, decrypted; none of a program that was stopped before it made any."""
         target = self.site.renter.home / f"results-{next(_numbers)}"
         shown, key = cid_from_bytes(cid), str(self._identity)
         self._ipfs(lambda ipfs: fetch_results(shown, key, target, ipfs, lease=lease, timeout=patient(20)))
-        return {path.name: path.read_text() for path in Path(target, "results").iterdir()}
+        return {path.name: path.read_text() for path in target.glob("results/*")}
 
     # --------------------------------------------------------------------------------------------------- privately
 

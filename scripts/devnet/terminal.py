@@ -46,6 +46,8 @@ class Terminal:
         self._environment = {**environment, "TERM": "dumb"}
         self._cwd, self._folder, self._around = cwd, folder, around
         self._count = 0
+        self._goes_on = False
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def __enter__(self) -> Self:
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -70,6 +72,8 @@ class Terminal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with contextlib.suppress(OSError):
+            if self._goes_on:
+                self._interrupt()
             os.close(self._master)  # a hang-up, which ends the shell and what it runs
         try:
             self._process.wait(patient(10))
@@ -83,29 +87,46 @@ class Terminal:
         Raises:
             Hung: it did not end, or was never as far as a cue.
         """
+        self._type_file(text)
+        code, said = self._until_prompt(list(cues), timeout)
+        return code, said.partition("\n")[2]  # without what was typed
+
+    def begin(self, text: str, until: str, timeout: float = patient(120)) -> str:
+        """Types a command that goes on past what `until` matches; what it said up to there, with all of that line.
+        Ctrl-C ends it with the terminal, at which nothing else is typed.
+
+        Raises:
+            Hung: it was never as far, or ended before.
+        """
+        self._type_file(text)
+        said, deadline, far = "", time.monotonic() + timeout, re.compile(f"{until}\n")
+        while (reached := far.search(said)) is None:
+            if _PROMPT.search(said):
+                raise Hung(f"it ended, and {until!r} was not seen:\n{said}")
+            said = (said + self._read(deadline, said, f"{until!r} was not seen")).replace("\r\n", "\n")
+        self._goes_on = True
+        return said[: reached.end()].partition("\n")[2]
+
+    def _interrupt(self) -> None:
+        """What goes on is asked to end as by hand, and is gone when the prompt is back, or is hung up on."""
+        with contextlib.suppress(Hung):
+            self._type("\x03\n")
+            self._until_prompt([], patient(20))
+
+    def _type_file(self, text: str) -> None:
         self._count += 1
         path = self._folder / str(self._count)
         path.write_text(text + "\n")
         self._type(f". {path}\n")
-        code, said = self._until_prompt(list(cues), timeout)
-        return code, said.partition("\n")[2]  # without what was typed
 
     def _type(self, keys: str) -> None:
         os.write(self._master, keys.encode())
 
     def _until_prompt(self, waiting: list[Cue], timeout: float) -> tuple[int, str]:
         said, at, deadline = "", 0, time.monotonic() + timeout
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
         while (prompt := _PROMPT.search(said)) is None or "\n" not in said:
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([self._master], [], [], left)[0]:
-                waits = f", and {waiting[0].after!r} was not seen" if waiting else ""
-                raise Hung(f"not over within {timeout} s{waits}:\n{said}")
-            try:
-                data = os.read(self._master, 1 << 16)
-            except OSError:
-                raise Hung(f"the shell has ended:\n{said}") from None
-            said += decoder.decode(data).replace("\r\n", "\n")
+            waits = f", and {waiting[0].after!r} was not seen" if waiting else ""
+            said += self._read(deadline, said, f"not over within {timeout} s{waits}")
             while found := _next(waiting, said, at):
                 cue, at = found
                 self._answer(cue, deadline)
@@ -114,6 +135,17 @@ class Terminal:
         if cues := [cue for cue in waiting if not cue.always]:
             raise Hung(f"it ended, and {cues[0].after!r} was not seen:\n{said}")
         return int(prompt[1]), said[: prompt.start()]
+
+    def _read(self, deadline: float, said: str, lacks: str) -> str:
+        """The next that is said. Raises Hung, with what is lacking."""
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([self._master], [], [], left)[0]:
+            raise Hung(f"{lacks}:\n{said}")
+        try:
+            data = os.read(self._master, 1 << 16)
+        except OSError:
+            raise Hung(f"the shell has ended:\n{said}") from None
+        return self._decoder.decode(data).replace("\r\n", "\n")
 
     def _answer(self, cue: Cue, deadline: float) -> None:
         pause = threading.Event()

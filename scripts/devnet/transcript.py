@@ -5,6 +5,7 @@ has commands alone. A word before the prompt's `$` or `#` names whose terminal i
 with commas between:
 
     fails           every command of the block exits with something else than 0
+    stays           its one command goes on at its terminal, past what it shows, until the document ends
     after WORDS     what has to happen first, unseen: whoever plays the document knows what the words stand for
     parse: REASON   the commands are not run; commands of ours are only looked up, with their options
 
@@ -82,6 +83,10 @@ class Block:
     @property
     def fails(self) -> bool:
         return "fails" in self.directions
+
+    @property
+    def stays(self) -> bool:
+        return "stays" in self.directions
 
     @property
     def parsed_only(self) -> bool:

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from devnet.terminal import Hung, Terminal
-from devnet.transcript import SHELLS, Command, blocks, difference
+from devnet.transcript import SHELLS, Block, Command, blocks, difference, pattern
 from devnet.world import PASSWORD
 
 
@@ -24,12 +24,13 @@ class Walkthrough:
 
     terminals: by what stands before the prompt; `""` is the reader's. moments: what the words behind `after` stand
     for. inside: how what is typed in a container is run: by whose terminal, and the command there, with {} for a file
-    that has what was typed.
+    that has what was typed. heard: what was said last at each terminal.
     """
 
     terminals: Mapping[str, Terminal]
     moments: Mapping[str, Callable[[], object]] = field(default_factory=dict)
     inside: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    heard: dict[str, str] = field(default_factory=dict)
     _undo: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     def __enter__(self) -> Self:
@@ -62,22 +63,27 @@ class Walkthrough:
             for moment in block.moments:
                 self.moments[moment]()
             for command in block.commands():
-                self._typed(document, command, block.fails)
+                self._typed(document, command, block)
                 count += 1
         return count
 
-    def _typed(self, document: Path, command: Command, fails: bool) -> None:
+    def _typed(self, document: Path, command: Command, block: Block) -> None:
         where = f"{document}:{command.line}: {command.text}"
         who, text = command.who, command.text
         if who in self.inside:
             who, around = self.inside[who]
             text = around.format(f"<<'END'\n{text}\nEND\n")
+        terminal, code = self.terminals[who], 0
         try:
-            code, said = self.terminals[who].run(text, command.cues(PASSWORD))
+            if block.stays:
+                said = terminal.begin(text, pattern(command.shows[-1]))
+            else:
+                code, said = terminal.run(text, command.cues(PASSWORD))
         except Hung as error:
             raise Drifted(f"{where}\n{error}") from error
+        self.heard[who] = said
         stopped = any(line.startswith("^C") for line in command.shows)
-        if not stopped and (code != 0) != fails:
+        if not stopped and (code != 0) != block.fails:
             raise Drifted(f"{where}\nexited with {code}:\n{said}")
         if lost := difference(command.shows, said):
             raise Drifted(f"{where}\nsaid:\n{said}\nand not: {lost}")

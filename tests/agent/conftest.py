@@ -163,7 +163,9 @@ class Rig:
         index = await self._stack.enter_async_context(
             Indexer(f"sqlite:///{self.settings.state_dir / 'index.sqlite'}", deployment)
         )
-        pool = Pool(rpc, deployment, Sender(rpc, self.identity.operator, poll=0.02))
+        sender = Sender(rpc, self.identity.operator, poll=0.02)
+        self._stack.push_async_callback(sender.aclose)
+        pool = Pool(rpc, deployment, sender)
         gate = PoolGate(rpc, pool, index, self.identity.operator.address, self.settings.owner)
         self.host = await make_host(self._stack, self.settings, self.identity, deployment, gate, self.ipfs)
         self.reconciler = Reconciler(self.host)

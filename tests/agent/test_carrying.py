@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import shutil
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,6 +20,8 @@ from leasehold.workload import VolumeMount
 from leasehold_agent._errors import NoContainer, VolumeTrouble
 from leasehold_agent.host import MountSpace, SealedDisk
 from leasehold_agent.reconciling import Carrying, LeaseBook
+from leasehold_agent.reconciling._carrying import _Filling
+from leasehold_agent.reconciling._fair_places import FairPlaces
 from leasehold_agent.store import Volumes, volume_id
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 TENANT = 2
 MIB = 1 << 20
-A = "0x00000000000000000000000000000000000000A1"
+A, B = "0x00000000000000000000000000000000000000A1", "0x00000000000000000000000000000000000000B2"
 SIZE = 32 * MIB
 MODELS = VolumeMount(name="models", path="/data", size=SIZE, key="ab" * 32)
 LEASE, NEXT = 1 << 16, 2 << 16
@@ -40,10 +42,11 @@ class MemoryIpfs:
         self.blocks: dict[str, bytes] = {}
         self.folders: dict[str, dict[str, str]] = {}
         self.unpinned: list[str] = []
+        self.pins: set[str] = set()
         self.away = False
         self.before_block = lambda: None
 
-    async def add_stream(self, parts: Iterable[object], **_: object) -> str:
+    async def add_stream(self, parts: Iterable[object], *, pin: bool = True, **_: object) -> str:
         def add() -> str:
             files = {}
             for part in parts:
@@ -54,6 +57,7 @@ class MemoryIpfs:
                     files[part.path.rpartition("/")[2]] = cid
             root = cid_of_digest(hashlib.sha256(repr(sorted(files.items())).encode()).digest())
             self.folders[root] = files
+            self.pins |= {root} if pin else set()
             return root
 
         return await asyncio.to_thread(add)
@@ -72,9 +76,13 @@ class MemoryIpfs:
             raise DatasetUnavailable(cid)
         return self.blocks[cid]
 
+    async def pin(self, cid: str, **_: object) -> None:
+        self.pins.add(cid)
+
     async def unpin(self, cid: str) -> None:
         if self.away:
             raise IpfsUnreachable("/ip4/127.0.0.1/tcp/5001", "it is away")
+        self.pins.discard(cid)
         self.unpinned.append(cid)
 
 
@@ -118,6 +126,11 @@ def there(tmp_path: Path, ipfs: MemoryIpfs) -> Iterator[Bench]:
     bench = Bench(tmp_path / "there", ipfs)
     yield bench
     bench.close()
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    while not holds():  # noqa: ASYNC110  # what is looked for announces nothing
+        await asyncio.sleep(0.005)
 
 
 async def filled(bench: Bench, cid: str, **changes: object) -> Path:
@@ -221,6 +234,59 @@ class TestOddNames:
 
 
 class TestCutOff:
+    @pytest.mark.parametrize("pinned", [False, True])
+    async def test_one_that_was_kept_as_the_agent_died_goes_with_its_lease(
+        self, here: Bench, ipfs: MemoryIpfs, pinned: bool
+    ) -> None:
+        """And is not told as done, for the node may not have it."""
+        data = await here.volumes.attach(LEASE, A, MODELS, SIZE)
+        (data / "file").write_bytes(b"kept")
+        pin = ipfs.pin
+
+        async def die(cid: str, **options: object) -> None:
+            if pinned:
+                await pin(cid)
+            raise asyncio.CancelledError
+
+        ipfs.pin = die  # type: ignore[method-assign]
+        await here.exported()
+        again = Carrying(here.volumes, here.leases, cast(Ipfs, ipfs), lambda: 1 << 40, 5.0)
+        assert again.export_of(LEASE, "models") is None
+        assert await again.forget(LEASE) == set()
+        assert ipfs.pins == set()
+        assert ipfs.unpinned == list(ipfs.folders)
+
+    async def test_an_equal_one_that_another_lease_lets_go_of_meanwhile(
+        self, here: Bench, ipfs: MemoryIpfs
+    ) -> None:
+        data = await here.volumes.attach(LEASE, A, MODELS, SIZE)
+        (data / "file").write_bytes(b"kept")
+        cid = await here.exported(NEXT)
+        add_stream = ipfs.add_stream
+
+        async def add(*parts: Any, **options: Any) -> str:
+            added = await add_stream(*parts, **options)
+            await here.carrying.forget(NEXT)
+            return added
+
+        ipfs.add_stream = add  # type: ignore[method-assign]
+        assert await here.exported(LEASE) == cid
+        assert ipfs.unpinned == [cid]
+        assert ipfs.pins == {cid}
+
+    async def test_one_that_takes_the_place_of_another(self, here: Bench, ipfs: MemoryIpfs) -> None:
+        data = await here.volumes.attach(LEASE, A, MODELS, SIZE)
+        (data / "file").write_bytes(b"one")
+        await here.exported()
+        (data / "file").write_bytes(b"two")
+        assert ipfs.pins == {await here.exported()}
+
+    async def test_a_volume_that_could_not_be_made_counts_for_nobody(self, here: Bench) -> None:
+        with pytest.raises(VolumeTrouble):
+            await here.volumes.attach(LEASE, A, MODELS, 1 << 60)
+        assert here.volumes.all() == {}
+        assert list(here.volumes.root.iterdir()) == []
+
     async def test_half_of_an_export_is_none(self, here: Bench, there: Bench, ipfs: MemoryIpfs) -> None:
         """Killed while it was filled: the next attempt begins with an empty volume."""
         data = await here.volumes.attach(LEASE, A, MODELS, SIZE)
@@ -280,6 +346,77 @@ class TestCutOff:
             await filling
         await there.volumes.detach(NEXT)
         assert there.volumes.held() == {}
+
+    async def test_a_slow_source_holds_up_nobody_and_loses_nothing(
+        self, here: Bench, there: Bench, ipfs: MemoryIpfs
+    ) -> None:
+        """Four tenants with sources that give a chunk now and then would have had all places for good."""
+        data = await here.volumes.attach(LEASE, A, MODELS, SIZE)
+        for number in range(4):
+            (data / str(number)).write_bytes(bytes([number]) * 2 * MIB)
+        slow = await here.exported()
+        slow_chunks = set(ipfs.blocks)
+        (data / "0").write_bytes(b"other" * MIB)
+        for number in range(1, 4):
+            (data / str(number)).unlink()
+        quick = await here.exported()
+
+        carrying, asked, go_on = there.carrying, list[str](), threading.Event()
+        carrying.fillings = FairPlaces(1, 0.01)
+        get_block = ipfs.get_block
+
+        async def get_slowly(cid: str, wait: float) -> bytes:
+            asked.append(cid)
+            if cid in slow_chunks and len(asked) == 3:
+                await asyncio.to_thread(go_on.wait)
+            return await get_block(cid, wait)
+
+        ipfs.get_block = get_slowly  # type: ignore[method-assign]
+        trickling = asyncio.create_task(filled(there, slow))
+        await until(lambda: len(asked) == 3)
+        mount = MODELS.model_copy(update={"name": "other", "source": quick})
+        await there.volumes.attach(LEASE, B, mount, SIZE)
+        filling = asyncio.create_task(there.carrying.fill(volume_id(B, "other"), mount, SIZE))
+        await until(lambda: carrying.fillings._held[0].lost.is_set())
+        go_on.set()
+        await filling
+        assert (there.volumes.seen(volume_id(B, "other")) / "0").read_bytes() == b"other" * MIB
+        copy = await trickling
+        assert [(copy / str(n)).read_bytes() for n in range(4)] == [bytes([n]) * 2 * MIB for n in range(4)]
+        again = [cid for cid in slow_chunks if asked.count(cid) > 1]
+        assert len(again) <= 2, "what had come is not asked for again, but of the file that was begun"
+
+    async def test_another_index_than_the_one_it_began_with(
+        self, here: Bench, there: Bench, ipfs: MemoryIpfs
+    ) -> None:
+        """Its tenant has the key and could make one: it is believed where it was left."""
+        filling = _Filling(volume_id(A, "models"), MODELS.model_copy(update={"source": "cid"}), SIZE)
+        filling.check(b"index")
+        filling.check(b"index")
+        with pytest.raises(DatasetCorrupt, match="another one"):
+            filling.check(b"other index")
+
+    async def test_an_index_that_does_not_end_holds_up_nobody(
+        self, here: Bench, there: Bench, ipfs: MemoryIpfs
+    ) -> None:
+        data = await here.volumes.attach(LEASE, A, MODELS, SIZE)
+        (data / "file").write_bytes(b"kept")
+        cid = await here.exported()
+        carrying, read_file, endless = there.carrying, ipfs.read_file, asyncio.Event()
+        carrying.indexing = FairPlaces(1, 0.01)
+
+        async def never(cid: str, most: int, **options: object) -> bytes:
+            ipfs.read_file = read_file  # type: ignore[method-assign]
+            endless.set()
+            return await asyncio.Event().wait() and b""
+
+        ipfs.read_file = never  # type: ignore[method-assign]
+        trickling = asyncio.create_task(filled(there, cid))
+        await endless.wait()
+        mount = MODELS.model_copy(update={"name": "other", "source": cid})
+        await there.volumes.attach(LEASE, B, mount, SIZE)
+        await there.carrying.fill(volume_id(B, "other"), mount, SIZE)
+        assert (await trickling / "file").read_bytes() == b"kept"
 
     async def test_a_full_disk_and_what_cannot_be_read_are_said(self, here: Bench, ipfs: MemoryIpfs) -> None:
         data = await here.volumes.attach(LEASE, A, MODELS, SIZE)

@@ -14,6 +14,7 @@ import pytest
 
 from leasehold.chain import (
     AccountsContract,
+    Block,
     Call,
     ClosingOrder,
     LeaseClosed,
@@ -197,9 +198,9 @@ async def test_an_agent_that_dies_on_the_way_sends_it_the_next_time(
 ) -> None:
     reached, real = asyncio.Event(), PoolGate.close
 
-    async def dies(gate: PoolGate, order: ClosingOrder, most: int) -> bool:
+    async def dies(gate: PoolGate, order: ClosingOrder, most: int, seen: Block | None) -> bool:
         if where == "as it is sent":
-            await real(gate, order, most)
+            await real(gate, order, most, seen)
         reached.set()
         return await asyncio.Event().wait()
 
@@ -396,7 +397,7 @@ async def test_many_at_once_spend_no_more_than_one_by_one(rig: Rig, monkeypatch:
         await gate.close(order, 10**18)
     most += 5  # for which it is kept free
     monkeypatch.setattr(gate._pool, "publish_result", sends)
-    others = [asyncio.ensure_future(gate.publish(lease, b"cid")) for _ in range(6)]
+    others = [asyncio.ensure_future(gate.publish(rig.host.snapshot.leases[lease], b"cid")) for _ in range(6)]
     done, _ = await asyncio.wait(others, return_when=asyncio.FIRST_EXCEPTION)
     assert [type(one.exception()) for one in done] == [GasKept]
     for task in (first, *others):
@@ -506,7 +507,7 @@ async def test_who_has_been_refused_too_often_gives_no_other(
     """
     refused: list[ClosingOrder] = []
 
-    async def reverts(gate: PoolGate, order: ClosingOrder, most: int) -> bool:
+    async def reverts(gate: PoolGate, order: ClosingOrder, most: int, seen: Block | None) -> bool:
         refused.append(order)
         raise TransactionFailed("0x" + "00" * 32)
 

@@ -136,8 +136,10 @@ class TestFit:
         check_fits(workload(share="mig"), 0x01FF, cut, FACTS, SETTINGS)
         with pytest.raises(Declined, match="holds its GPUs"):
             check_fits(workload(share="mig"), 0x01FF, SHARE, FACTS, SETTINGS)
+        two = replace(SHARE, gpu_uuids=("GPU-1", "GPU-2"))
+        check_fits(workload(), 0x03FF, two, FACTS, SETTINGS)
         with pytest.raises(Declined, match="rent one GPU"):
-            check_fits(workload(), 0x03FF, replace(cut, gpu_uuids=("GPU-1", "GPU-2")), FACTS, SETTINGS)
+            check_fits(workload(), 0x03FF, replace(two, stays_cut=True), FACTS, SETTINGS)
         unsold = SETTINGS.model_copy(update={"isolation": "whole"})
         with pytest.raises(Declined, match="whole GPUs"):
             check_fits(workload(), 0x010F, cut, FACTS, unsold)

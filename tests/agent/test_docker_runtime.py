@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ import pytest
 from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold_agent._errors import EngineDown, NoContainer
+from leasehold_agent._runtime import LogView
 from leasehold_agent.engine import ContainerFacts, _streams
 from leasehold_agent.engine._streams import DockerExec, EngineStreams, _Frames
 from leasehold_agent.reconciling._leases import Record
@@ -191,6 +193,22 @@ class TestLogs:
                 if text.count(b"\n") == 2:
                     await rig.inside(lease, "touch /go")
         assert text.endswith(b"three\n")
+
+    async def test_by_when_lines_were_written(self, rig: Rig) -> None:
+        lease = await running(rig, command=["sh", "-c", "echo early; echo late; sleep 600"])
+
+        async def lines(view: LogView) -> list[bytes]:
+            return b"".join([data async for data in rig.runtime.logs(lease, None, False, view)]).splitlines()
+
+        async def all_there() -> bool:
+            return len(await lines(LogView())) == 2
+
+        await rig.until(all_there)
+        stamps = [line.split(b" ")[0].decode() for line in await lines(LogView(stamped=True))]
+        early, late = (datetime.fromisoformat(f"{stamp[:26]}+00:00").timestamp() for stamp in stamps)
+        assert early <= late
+        assert await lines(LogView(since=int(early))) == [b"early", b"late"]
+        assert await lines(LogView(since=int(late) + 1)) == []
 
 
 class TestConnect:

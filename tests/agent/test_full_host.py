@@ -149,7 +149,7 @@ async def test_the_last_of_the_gas_is_for_answers(rig_of: Callable[..., Any]) ->
     assert kept
     rig.chain.anvil.request("anvil_setBalance", rig.identity.operator.address, hex(kept // 2))
     with pytest.raises(GasKept, match="send it some"):
-        await gate.publish(lease, bytes(32))
+        await gate.publish(rig.host.snapshot.leases[lease], bytes(32))
     asked = await challenge(rig.chain, rig.machine, lease)
 
     async def answered() -> bool:

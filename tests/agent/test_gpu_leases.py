@@ -24,7 +24,7 @@ from leasehold.chain import LeaseState, Terms
 from leasehold_agent.cards import MemoryGroups, MpsHost
 from leasehold_agent.documents import canonical
 from leasehold_agent.engine import ContainerFacts
-from leasehold_agent.host import hash_of, mig_devices, take_inventory, takes_many
+from leasehold_agent.host import hash_of, mig_devices, mig_enabled, take_inventory, takes_many
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -65,11 +65,17 @@ class Fleet:
         self.rig = rig
         self._revisions: dict[int, int] = {}
 
-    async def join(self, *cards: Named, host_units: int = 4) -> int:
+    async def join(self, *cards: Named, host_units: int = 4, isolation: tuple[str, ...] = ()) -> int:
         chain, operator = self.rig.chain, self.rig.identity.operator
         consent = await chain.consent(PROVIDER, operator)
         number, _ = await chain.pool(PROVIDER).register(
-            TERMS, len(cards), 1, self._kept(cards, host_units), bytes(32), operator.address, consent
+            TERMS,
+            len(cards),
+            1,
+            self._kept(cards, host_units, isolation),
+            bytes(32),
+            operator.address,
+            consent,
         )
         await self.rig.until(lambda: number in self.rig.host.snapshot.hardware)
         self._revisions[number] = 1
@@ -81,13 +87,14 @@ class Fleet:
         self._revisions[machine] += 1
         await self.rig.until(lambda: self.rig.host.snapshot.hardware.get(machine) == digest)
 
-    def _kept(self, cards: tuple[Named, ...], host_units: int) -> bytes:
+    def _kept(self, cards: tuple[Named, ...], host_units: int, isolation: tuple[str, ...] = ()) -> bytes:
         gpus = [{"uuid_hash": hash_of(card.uuid)} for card in cards]
-        return self.rig.host.facts.hardware.keep(canonical({"gpus": gpus, "host_units": host_units}))
+        document = {"gpus": gpus, "host_units": host_units, "isolation": list(isolation)}
+        return self.rig.host.facts.hardware.keep(canonical(document))
 
     async def open(self, machine: int, cells: int = 8, **fields: object) -> int:
         self.rig.machine = machine
-        workload = self.rig.workload(grace=0, **fields)
+        workload = self.rig.workload(**{"grace": 0, **fields})
         return await self.rig.open(workload, share=cells, revision=self._revisions[machine])
 
     async def has(self, lease: int) -> str:
@@ -163,6 +170,24 @@ async def test_a_card_that_somebody_computes_on_is_waited_for(nvml: StandIn, fle
     assert await fleet.has(lease) == card.uuid
 
 
+async def test_a_grace_keeps_nobody_else_from_the_card(nvml: StandIn, fleet: Fleet) -> None:
+    """Ten minutes of it after the lease, for nothing: and the next one would be declined, its start window over."""
+    card, rig = nvml.add(), fleet.rig
+    look(fleet)
+    machine = await fleet.join(card)
+    deaf = await fleet.open(
+        machine, grace=600, command=["sh", "-c", "trap : TERM; while :; do sleep 1; done"]
+    )
+    await fleet.has(deaf)
+    await rig.chain.pool(TENANT).close(deaf)
+    await rig.until(lambda: rig.host.leases.record(deaf).stopping is not None)
+    after = await fleet.open(machine)
+    assert await fleet.has(after) == card.uuid
+    gone = await rig.container(deaf)
+    assert gone is not None
+    assert not gone.running
+
+
 async def test_slices_are_made_and_destroyed_by_leases(
     nvml: StandIn, fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +224,32 @@ async def test_slices_are_made_and_destroyed_by_leases(
     await fleet.rig.until(lambda: mig_devices(card.uuid) == {})
     whole = await fleet.open(machine, 8)
     assert [await fleet.has(whole)] == list(mig_devices(card.uuid).values())
+
+
+async def test_several_whole_cards_that_are_had_in_slices_otherwise(
+    nvml: StandIn, fleet: Fleet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process could use one slice only: so there are none while one lease has both cards, and again after it."""
+    install(tmp_path / "bin", nvml)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    cards = [nvml.add(), nvml.add()]
+    for card in cards:
+        card.partition([])
+    look(fleet)
+    machine = await fleet.join(*cards, isolation=("mig",))
+    part = await fleet.open(machine, 1)
+    assert (await fleet.has(part)).startswith("MIG-")
+    await fleet.close(part)
+
+    both = await fleet.open(machine, 16)
+    assert await fleet.has(both) == ",".join(card.uuid for card in cards)
+    assert [mig_enabled(card.uuid) for card in cards] == [False, False]
+    look(fleet)
+    await fleet.close(both)
+    parts = [await fleet.open(machine, 4), await fleet.open(machine, 8)]
+    given = [await fleet.has(lease) for lease in parts]
+    assert all(device.startswith("MIG-") for device in given)
+    assert [mig_enabled(card.uuid) for card in cards] == [True, True]
 
 
 async def test_a_part_of_a_card_that_cannot_be_kept_apart(nvml: StandIn, fleet: Fleet) -> None:

@@ -214,7 +214,7 @@ async def test_a_result_that_is_not_from_here_stands(rig: Rig) -> None:
     lease = await rig.open(rig.workload(command=command, outputs=[{"path": "/results", "public": True}]))
     await running(rig, lease)
     theirs = bytes.fromhex("01551220") + bytes(range(32))
-    await rig.host.chain.publish(lease, theirs)
+    await rig.host.chain.publish(rig.host.snapshot.leases[lease], theirs)
     await rig.until(lambda: rig.host.snapshot.leases[lease].result == theirs)
     await rig.inside(lease, "touch /go")
     await rig.until(lambda: rig.host.leases.folder(lease).load().published)

@@ -21,8 +21,8 @@ import pytest
 from devnet.engine import Engine as DevEngine
 from devnet.kubo import Kubo
 from leasehold.datasets import Ipfs
-from leasehold_agent._errors import Declined, EngineRefused, ImageTooLarge, NoRoom
-from leasehold_agent.engine import Engine, Images
+from leasehold_agent._errors import Declined, EngineRefused, ImageDelayed, ImageTooLarge, NoRoom
+from leasehold_agent.engine import Claimant, Engine, Images
 from leasehold_agent.engine._image_archive import survey
 from leasehold_agent.engine._local_image import LocalImage
 
@@ -384,8 +384,10 @@ async def test_the_reserve_of_the_disk_ends_a_pull(
 class Narrow:
     """Stands in for an engine whose disk has room for one image at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, rounds: int = 5) -> None:
         self.at_once = 0
+        self.rounds = rounds
+        self.pulls = 0
         self.had: list[str] = []
 
     async def image_size(self, image: str) -> int | None:
@@ -396,8 +398,9 @@ class Narrow:
 
     async def pull(self, image: str, limit: int, room: object, **_: object) -> None:
         self.at_once += 1
+        self.pulls += 1
         try:
-            for _ in range(5):
+            for _ in range(self.rounds):
                 await asyncio.sleep(0)
                 if self.at_once > 1 or "bomb" in image:
                     raise NoRoom
@@ -412,3 +415,56 @@ async def test_whose_image_it_was_that_took_the_room_is_found_out(tmp_path: Path
     found = await asyncio.gather(*map(images.ensure, names), return_exceptions=True)
     assert [found[0], found[2]] == [names[0], names[2]]
     assert isinstance(found[1], NoRoom)
+
+
+class TestTheOwnersOwnJob:
+    """What its image takes while it comes is no tenant's loss."""
+
+    OWNER = Claimant("0xowner", gives_way=True)
+
+    async def test_it_is_ended_where_a_tenants_begins(self, tmp_path: Path) -> None:
+        engine, names = Narrow(rounds=10_000), [f"127.0.0.1:1/{name}" for name in ("own", "theirs")]
+        images = finder(cast(Engine, engine), tmp_path, names[0])
+        own = asyncio.create_task(images.ensure(names[0], self.OWNER))
+        while not engine.at_once:  # noqa: ASYNC110  # a number announces nothing
+            await asyncio.sleep(0)
+        engine.rounds = 5
+        assert await images.ensure(names[1]) == names[1]
+        with pytest.raises(ImageDelayed):
+            await own
+        assert engine.had == [names[1]]
+        assert await images.ensure(names[0], self.OWNER) == names[0]
+
+    async def test_it_does_not_begin_beside_one(self, tmp_path: Path) -> None:
+        engine, names = Narrow(), [f"127.0.0.1:1/{name}" for name in ("own", "theirs")]
+        images = finder(cast(Engine, engine), tmp_path, names[0])
+        theirs = asyncio.create_task(images.ensure(names[1]))
+        while not engine.at_once:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        with pytest.raises(ImageDelayed):
+            await images.ensure(names[0], self.OWNER)
+        assert await theirs == names[1]
+
+    async def test_a_tenants_that_has_no_room_is_told_so_at_once(self, tmp_path: Path) -> None:
+        """It was counted as one beside the owner's, and tried again and again."""
+        engine, names = Narrow(rounds=10_000), [f"127.0.0.1:1/{name}" for name in ("own", "bomb")]
+        images = finder(cast(Engine, engine), tmp_path, names[0])
+        own = asyncio.create_task(images.ensure(names[0], self.OWNER))
+        while not engine.at_once:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        begun = engine.pulls
+        with pytest.raises(NoRoom):
+            await images.ensure(names[1])
+        assert engine.pulls == begun + 1
+        with pytest.raises(ImageDelayed):
+            await own
+
+    async def test_cut_off_with_its_job(self, tmp_path: Path) -> None:
+        engine, name = Narrow(rounds=10_000), "127.0.0.1:1/own"
+        own = asyncio.create_task(finder(cast(Engine, engine), tmp_path, name).ensure(name, self.OWNER))
+        while not engine.at_once:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        own.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await own
+        assert (engine.at_once, engine.had) == (0, [])

@@ -16,6 +16,7 @@ from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold.datasets import new_identity, recipient_of
 from leasehold.workload import fetch_results, seal
+from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerSpec
 from leasehold_agent.reconciling._names import GENESIS_LABEL, LEASE_LABEL
 from leasehold_agent.reconciling._plan import DiskRoom, Stop
@@ -89,8 +90,8 @@ async def test_what_the_index_does_not_hear_of_is_not_sent_without_a_pause(
     """A node that says the lease has started, and gives no event of it: `start` was looked at for ever, at once."""
     heard: list[int] = []
 
-    async def start(lease: int, endpoint: bytes) -> None:
-        heard.append(lease)
+    async def start(lease: Desired, endpoint: bytes) -> None:
+        heard.append(lease.lease)
 
     monkeypatch.setattr(rig.host.chain, "start", start)
     lease = await rig.open()
@@ -436,7 +437,11 @@ async def test_a_restarted_agent_takes_its_leases_over(rig: Rig) -> None:
     await rig.reconciler.tick()
     await rig.reconciler.settle()
     assert await running(rig, lease) == container
-    assert (await rig.handle(lease)).phase == "running"
+
+    async def taken_over() -> bool:
+        return (await rig.handle(lease)).phase == "running"
+
+    await rig.until(taken_over)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.agent.nvml.smi import install, said
-from tests.agent.nvml.standin import Card, StandIn
+from tests.agent.nvml.standin import RTX_4090, Card, StandIn
 
 from leasehold.errors import SettingsError
 from leasehold_agent.cards import (
@@ -34,7 +34,7 @@ from leasehold_agent.cards._mig_geometry import (
     smallest_share_of,
 )
 from leasehold_agent.cards._tools import Program
-from leasehold_agent.host import mig_devices, take_inventory
+from leasehold_agent.host import mig_devices, mig_enabled, take_inventory
 
 LEAST = {"mig-h100-80gb": 1, "mig-a100-40gb": 1, "mig-a30-24gb": 2}
 STARTS = {1: range(7), 2: (0, 2, 4), 4: (0, 4), 8: (0,)}
@@ -205,6 +205,43 @@ class TestSlices:
             await Program("nvidia-smi")("mig", "-i", "0", "-lgi")
 
 
+class TestModes:
+    """Several whole cards are no slices: a process could use one of these only."""
+
+    async def test_what_a_card_was_cut_into_goes_with_the_mode(self, card: Card, asked: Path) -> None:
+        left = await Mig().give(1, card.uuid, 0x03, mine=(), held=())
+        with pytest.raises(CardBusy, match="another lease's"):
+            await Mig().leave_whole(card.uuid, held=(left,))
+        assert set(mig_devices(card.uuid).values()) == {left}
+        await Mig().leave_whole(card.uuid, held=())
+        assert (card.get("mig"), mig_devices(card.uuid), mig_enabled(card.uuid)) == ("0", {}, False)
+        before = lines_of(asked)
+        await Mig().leave_whole(card.uuid, held=())
+        assert lines_of(asked) == before
+        await Mig().cut(card.uuid)
+        assert mig_enabled(card.uuid)
+
+    async def test_a_change_that_waits_for_a_reset_is_taken_back(self, card: Card, asked: Path) -> None:
+        """It would come about at the next reset, under whoever has the card then."""
+        card.run((4_711, 1 << 20))
+        with pytest.raises(CardBusy, match="holds the card"):
+            await Mig().leave_whole(card.uuid, held=())
+        assert (card.get("mig"), card.get("mig_pending")) == ("1", "1")
+        assert [line.split()[2:] for line in lines_of(asked)][-2:] == [["-mig", "0"], ["-mig", "1"]]
+
+    async def test_a_card_without_the_mode(self, card: Card, asked: Path, nvml: StandIn) -> None:
+        gaming = nvml.add(RTX_4090)
+        assert not mig_enabled(gaming.uuid)
+        await Mig(smi=Program("nvidia-smi-nowhere")).leave_whole(gaming.uuid, held=())
+
+    async def test_a_process_in_a_slice(self, card: Card, asked: Path) -> None:
+        slice_ = await Mig().give(1, card.uuid, 0x03, mine=(), held=())
+        card.run((4_711, 1 << 20, 1, 0))
+        with pytest.raises(CardBusy, match="process"):
+            await Mig().leave_whole(card.uuid, held=())
+        assert set(mig_devices(card.uuid).values()) == {slice_}
+
+
 class TestWhatIsSold:
     """What `describe` says that shares are kept apart by."""
 
@@ -224,11 +261,14 @@ class TestWhatIsSold:
         with pytest.raises(SettingsError, match="-mig 1"):
             await fences_of(part, "mig", Mig())
 
-    async def test_several_cards_that_are_cut_are_no_several_cards(
+    async def test_several_cards_that_stay_cut_are_no_several_cards(
         self, card: Card, asked: Path, nvml: StandIn
     ) -> None:
         other = nvml.add(mig=1)
         other.partition([])
+        assert (await fences_of(self.part(card, other), "auto", Mig())).cautions == ()
+        for ampere in (card, other):
+            ampere.set(capability="8 0")
         fences = await fences_of(self.part(card, other), "auto", Mig())
         assert (fences.isolation, len(fences.cautions)) == (("mig",), 1)
 
@@ -278,6 +318,30 @@ class TestGiving:
         card.lose()
         with pytest.raises(OSError, match="does not answer"):
             await Devices().give(1, self.share(card), mine=(), held=HeldDevices())
+
+    async def test_several_whole_cards_are_left_whole(self, card: Card, asked: Path, nvml: StandIn) -> None:
+        """And cut again for whoever comes next, but not under whoever has one still."""
+        other = nvml.add(mig=1)
+        other.partition([])
+        devices, both = Devices(), self.share(card, other)
+        left = await devices.mig.give(7, other.uuid, 0x0F, mine=(), held=())
+        with pytest.raises(CardBusy):
+            await devices.give(1, both, mine=(), held=HeldDevices({left}))
+        given = await devices.give(1, both, mine=(), held=HeldDevices())
+        assert given == {card.uuid: card.uuid, other.uuid: other.uuid}
+        assert [mig_enabled(known.uuid) for known in (card, other)] == [False, False]
+
+        part = self.share(card, cells=0x03, cut=True)
+        with pytest.raises(CardBusy):
+            await devices.give(2, part, mine=(), held=HeldDevices({card.uuid, other.uuid}))
+        card.run((4_711, 1 << 20))
+        with pytest.raises(CardBusy):
+            await devices.give(2, part, mine=(), held=HeldDevices({other.uuid}))
+        assert not mig_enabled(card.uuid)
+        card.run()
+        assert set(await devices.give(2, part, mine=(), held=HeldDevices({other.uuid}))) == set(
+            mig_devices(card.uuid).values()
+        )
 
     async def test_a_slice_of_a_card_that_is_cut(self, card: Card, asked: Path) -> None:
         devices = Devices()

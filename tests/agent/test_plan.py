@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from leasehold.chain import LeaseState
+from leasehold.chain import LeaseState, cid_of_digest, cid_to_bytes
 from leasehold.workload import Restart
 from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import ContainerFacts
@@ -288,6 +288,15 @@ def test_a_result_that_the_chain_forgot_is_published_again(notes: Notes) -> None
     assert the_plan(desired, actual, block=99) == []
     assert the_plan(desired, actual, current=False) == []
     assert the_plan(replace(desired, result=b"cid"), actual) == []
+
+
+def test_a_result_that_a_former_one_stands_for_again_is_published_again() -> None:
+    """A workload was replaced, and the chain forgot what the second had left: that of the first stands there."""
+    first, second = (cid_of_digest(bytes([n]) * 32) for n in (1, 2))
+    actual = Actual(replace(UNDONE, results=(first, second), result=second), container("exited"))
+    assert the_plan(replace(ENDED, result=cid_to_bytes(first)), actual) == [Publish(LEASE)]
+    assert the_plan(replace(ENDED, result=cid_to_bytes(first)), actual, block=99) == []
+    assert the_plan(replace(ENDED, result=cid_to_bytes(second)), actual) == []
 
 
 def test_ready_beats_late() -> None:

@@ -136,6 +136,17 @@ def test_it_is_shown_and_said_to_be_billed() -> None:
     assert phase_of(LEASE, NOTES, ENDED, Record(), done=True, rests=True)[0] == "finished"
 
 
+def test_whose_fault_an_end_was_is_said() -> None:
+    for record, words in (
+        (Record(killed=True, starved=True), "The host had no memory left"),
+        (Record(killed=True), "Somebody on the host"),
+    ):
+        phase, reason = phase_of(LEASE, NOTES, ENDED, record)
+        assert phase == "running"
+        assert reason is not None
+        assert words in reason
+
+
 async def runs(rig: Rig, lease: int) -> bool:
     container = await rig.container(lease)
     return container is not None and container.running

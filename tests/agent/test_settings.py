@@ -22,6 +22,7 @@ from leasehold_agent.cli import _app as cli
         ("HOURS", "nights", "hours: 'nights' names no hours"),
         ("HOURS_ZONE", "Berlin", "hours_zone: 'Berlin' is no time zone"),
         ("HOURS_CELLS", "0:9", "hours_cells: '0:9' names no cells"),
+        ("TENANTS", "endd>=1", "tenants: .*did you mean .ended."),
         ("SPEED_PEER", "203.0.113.5:8703", "speed_peer: it is no address such as"),
         ("SPEED_PEER", "http://[bad", "speed_peer: "),
         ("SPEED_PEER", "http://203.0.113.5:99999", "speed_peer: "),

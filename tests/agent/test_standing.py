@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import AsyncMock
 
@@ -14,12 +15,14 @@ from devnet.engine import Engine
 from leasehold.chain import LeaseState
 from leasehold_agent._errors import EngineDown
 from leasehold_agent._runtime import Standing
+from leasehold_agent.host import HostMemory
 from leasehold_agent.reconciling import Reconciler
 from leasehold_agent.store import Ends
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
 
+GLOBAL_OOM = "6,1,2,-;oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom"
 UNTIL_TOLD = "while [ ! -e /go ]; do sleep 0.1; done; "
 
 
@@ -80,6 +83,37 @@ async def test_what_the_kernel_kills_of_it_looks_like_its_own_end(rig: Rig) -> N
     os.kill(container.pid, signal.SIGKILL)
     said = await stands(rig, lease, state="exited", ends=1)
     assert (said.ended_by, said.exit_code, said.kills) == ("command", 137, 0)
+
+
+@pytest.mark.slow
+async def test_what_the_kernel_ends_for_want_of_the_hosts_memory_is_the_hosts_end(
+    rig: Rig, tmp_path: Path
+) -> None:
+    """The kernel says so in its log, for which a file stands in; nobody lifted a hand, and it runs again."""
+    os.mkfifo(tmp_path / "kmsg")
+    log = os.open(tmp_path / "kmsg", os.O_RDWR | os.O_NONBLOCK)
+    rig.host.memory = HostMemory(tmp_path / "kmsg")
+    lease = await rig.open(rig.workload(command=["sleep", "600"], grace=0))
+    await rig.reaches(lease, LeaseState.ACTIVE)
+    container = await rig.container(lease)
+    assert container is not None
+    said = f"task_memcg=/system.slice/docker-{container.id}.scope,task=sleep,pid={container.pid},uid=0"
+    os.write(log, f"{GLOBAL_OOM},{said}\n".encode())
+    os.kill(container.pid, signal.SIGKILL)
+    again = await stands(rig, lease, state="running", ends=1, kills=0, ended_by="host")
+    assert again.container == container.id
+    os.close(log)
+
+
+@pytest.mark.slow
+async def test_what_a_command_does_to_its_own_limit_is_its_own_end(rig: Rig) -> None:
+    """By the real kernel's log: whoever could have it told as the host's would be begun again for nothing."""
+    command = ["sh", "-c", UNTIL_TOLD + "exec tail /dev/zero"]
+    lease = await rig.open(rig.workload(command=command, memory="64MiB", grace=0))
+    await rig.reaches(lease, LeaseState.ACTIVE)
+    await rig.inside(lease, "touch /go")
+    said = await stands(rig, lease, state="exited", ends=1, ended_by="command")
+    assert (said.exit_code, said.kills) == (137, 0)
 
 
 @pytest.mark.slow

@@ -81,7 +81,9 @@ class Crowd:
 
     rng: Random
     book: CellBook = field(default_factory=CellBook)
-    devices: Devices = field(default_factory=lambda: Devices(processes=lambda card: ()))
+    devices: Devices = field(
+        default_factory=lambda: Devices(Mig(enabled=lambda card: False), processes=lambda card: ())
+    )
     on: dict[int, tuple[str, bool]] = field(
         default_factory=dict
     )  # by lease its container's card, and if it is shared

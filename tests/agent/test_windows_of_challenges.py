@@ -57,10 +57,10 @@ async def challenged(chain: PoolChain) -> tuple[int, int, int]:
 
 
 @asynccontextmanager
-async def gate_of(chain: PoolChain, folder: Path) -> AsyncIterator[PoolGate]:
-    """A gate whose index has all that has happened."""
+async def gate_of(chain: PoolChain, folder: Path, account: int | None = None) -> AsyncIterator[PoolGate]:
+    """A gate whose index has all that has happened. account: whose key it has."""
     async with Indexer(f"sqlite:///{folder / 'index.db'}", chain.deployment) as index:
-        pool = chain.pool()
+        pool = chain.pool(account)
         woken = asyncio.Event()
         following = asyncio.create_task(follow(chain.rpc, None, chain.deployment, index, woken.set))
         try:

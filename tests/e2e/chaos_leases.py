@@ -12,13 +12,12 @@ from typing import Any
 
 from devnet.site import Site
 from devnet.tenant import Tenant
-from leasehold.chain import LeaseState, format_lease
+from leasehold.chain import CELLS_PER_GPU, LeaseState, format_lease
 from leasehold.errors import ContractError, TransactionFailed
 from leasehold.workload import digest
 
 from .chaos_ledger import Told
 from .chaos_orders import order_close
-from .chaos_remains import remains
 from .chaos_schedule import Deed
 from .chaos_sight import SeenContainer, Sight
 
@@ -54,18 +53,20 @@ class Wanted:
 @dataclass
 class Crowd:
     """Some tenants, who hold `most` leases together at most. unsure: whether a card may be ill now, on which no lease
-    begins.
+    begins. cards: those of the machine, by their UUIDs.
 
-    homes: the container that each token was seen in. kept: the id in it. last: what each lease was seen to
-    run. replaced: tokens that had to make way. results: what was read of each CID. doubtful: tokens of leases that were
-    opened while a card may have been ill. given: those of jobs whose end ends the bill, as their agent knows.
-    moved: those whose lease was resized, and may be on another card.
+    homes: the container that each token was seen in. kept: the id in it. last: what each lease was seen to run.
+    replaced: tokens that had to make way. results: what was read of each CID. doubtful: tokens of leases that were
+    opened while a card may have been ill. placed: containers that are on the cards of a placement. given: tokens of
+    jobs whose end ends the bill, as their agent knows. moved: those whose lease was resized, and may be on another
+    card.
     """
 
     site: Site
     tenants: list[Tenant]
     most: int
     unsure: Callable[[], bool] = lambda: False
+    cards: tuple[str, ...] = ()
     wanted: dict[bytes, Wanted] = field(default_factory=dict)
     homes: dict[str, str] = field(default_factory=dict)
     kept: dict[str, str] = field(default_factory=dict)
@@ -74,6 +75,7 @@ class Crowd:
     results: dict[bytes, dict[str, str]] = field(default_factory=dict)
     done: Counter[str] = field(default_factory=Counter)
     doubtful: set[str] = field(default_factory=set)
+    placed: set[tuple[str, int]] = field(default_factory=set)
     given: set[str] = field(default_factory=set)
     moved: set[str] = field(default_factory=set)
 
@@ -144,7 +146,7 @@ class Crowd:
         return self.sight.told()
 
     def live(self) -> dict[int, Told]:
-        now = self.site.world.anvil.timestamp
+        now = self.sight.now
         return {lease: told for lease, told in self.told().items() if told.live_at(now)}
 
     def running(self) -> list[Told]:
@@ -161,19 +163,20 @@ class Crowd:
     trouble: str = "it was not looked yet"
 
     def _trouble(self) -> str:
-        live, found = self.live(), list[int]()
-        for container in self.sight.containers():
+        live, containers = self.live(), self.sight.containers()
+        count = Counter(container.lease for container in containers)
+        if doubled := {lease for lease in live.keys() & count.keys() if count[lease] > 1}:
+            return f"{doubled} have two containers"
+        for container in containers:
             told = live.get(container.lease)
             if told is None:
                 if container.running:
                     return f"{container.lease} runs, and nobody pays for it"
                 continue
-            found.append(container.lease)
             if problem := self._trouble_with(told, container):
                 return f"{container.lease}: {problem}"
-        if missing := live.keys() - set(found):
-            return f"{missing} have no container"
-        return "" if len(found) == len(set(found)) else "a lease has two containers"
+        missing = live.keys() - count.keys()
+        return f"{missing} have no container" if missing else ""
 
     def _trouble_with(self, told: Told, container: SeenContainer) -> str:
         wanted = self.wanted[told.workload]
@@ -182,11 +185,24 @@ class Crowd:
         if not told.start:
             return "it is not started"
         self._look_back(told.lease, wanted.token)
+        if problem := self._trouble_with_cards(told, container):
+            return problem
         if wanted.job:
             return self._trouble_with_job(told, wanted)
         if not container.running:
             return "it does not run"
         self._remember(wanted.token, container.id)
+        return ""
+
+    def _trouble_with_cards(self, told: Told, container: SeenContainer) -> str:
+        """It is on those that it has bought, by their places on the machine."""
+        gpus = told.segments[-1][1] >> CELLS_PER_GPU
+        if (container.id, gpus) in self.placed:
+            return ""
+        cards, bought = self.sight.cards(container.id), [c for n, c in enumerate(self.cards) if gpus >> n & 1]
+        if cards != bought:
+            return f"it is on {cards}, and has bought {bought}"
+        self.placed.add((container.id, gpus))
         return ""
 
     def _trouble_with_job(self, told: Told, wanted: Wanted) -> str:
@@ -213,10 +229,7 @@ class Crowd:
         """
         if self.homes.get(token) == container:
             return
-        with self.site.engine.client() as client:
-            found = client.containers.get(container).exec_run(["cat", "/id"])
-        assert found.exit_code == 0, found.output
-        written = found.output.decode().strip()
+        written = self.sight.written(container)
         assert self.kept.get(token, written) == written, f"{token} has lost its data"
         assert token not in self.homes or token in self.moved, f"{token} was made anew"
         self.homes[token], self.kept[token] = container, written
@@ -239,25 +252,29 @@ class Crowd:
         wanted = self.wanted[told.workload]
         ran = told.start and (wanted.job or wanted.token in self.homes)
         return bool(
-            ran and not (told.results and self._read(told, told.results[-1])["token"] == wanted.token)
+            ran and not (told.results and self._read(told, told.results[-1]).get("token") == wanted.token)
         )
 
     def gone(self, before: set[str]) -> bool:
         """Whether nothing of anybody is left on the host, beside what there was before anybody came."""
-        left = remains(self.site) - before
+        left = self.sight.remains() - before
         self.trouble = f"{sorted(left)} are left"
         return not left
 
     def check_results(self) -> int:
-        """Each workload has one result, with its own token and the id that its container was seen with; how many."""
+        """Each workload has one result, with its own token and the id that its container was seen with; how many. One
+        that made way before it had written anything has one with nothing in it.
+        """
         seen = Counter[str]()
         for told in self.told().values():
             for cid in dict.fromkeys(told.results):
                 result = self._read(told, cid)
-                seen[result["token"]] += 1
-                if result["token"] not in self.replaced:
-                    assert result["id"] == self.kept.get(result["token"], result["id"])
-                    assert seen[result["token"]] == 1, "published more than once"
+                if (token := result.get("token")) is None:
+                    continue
+                seen[token] += 1
+                if token not in self.replaced:
+                    assert result["id"] == self.kept.get(token, result["id"])
+                    assert seen[token] == 1, "published more than once"
         assert seen.keys() <= {wanted.token for wanted in self.wanted.values()}
         return len(seen)
 
@@ -279,7 +296,7 @@ class Crowd:
             assert told.declined in allowed
             assert told.paid + told.fee == told.bill, told
             earned += told.paid
-            lease = self.tenants[0].lease(told.lease)
+            lease = self.sight.lease(told.lease)
             assert lease.state in (LeaseState.ENDED, LeaseState.CANCELLED, LeaseState.REJECTED)
             assert lease.paused == 0
         return earned

@@ -30,8 +30,8 @@ class Told:
     """One lease. Times are unix seconds of the chain's clock, sums token units.
 
     segments: from when on it held which placement. results: CIDs as they were published, of whichever of its workloads.
-    paid, fee: what was taken of its deposit so far. given_up: its tenant has closed it before it was started, and pays
-    for having held it.
+    paid, fee: what was taken of its deposit so far, as each event tells of the whole lease. given_up: its tenant has
+    closed it before it was started, and pays for having held it.
     """
 
     lease: int
@@ -90,7 +90,7 @@ def _take(lease: Told, event: Event) -> None:
             lease.end = event.end
         case LeaseResized():
             lease.segments.append((event.log.timestamp or 0, event.placement))
-            lease.paid, lease.fee = lease.paid + event.paid, lease.fee + event.fee
+            lease.paid, lease.fee = event.paid, event.fee
         case WorkloadSet():
             lease.workload = event.workload
         case ResultPublished():
@@ -104,7 +104,7 @@ def _take(lease: Told, event: Event) -> None:
             lease.paid, lease.fee = event.paid, event.fee
         case LeaseClosed():
             lease.over, lease.end = True, event.end
-            lease.paid, lease.fee = lease.paid + event.paid, lease.fee + event.fee
+            lease.paid, lease.fee = event.paid, event.fee
 
 
 def _cells(placement: int) -> int:

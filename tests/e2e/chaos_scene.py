@@ -25,8 +25,8 @@ class Scene:
     `cards` are those of its driver, `clock` is its agent's.
 
     running: the leases that are billed, by the chain, and whose command has not ended. struck: the parts that a spell
-    has struck so far. back: until then a card may be ill, by the test's monotonic clock. frozen: the agent stands
-    still, or waits for an answer. later: what is to be looked at once all parts are back.
+    has struck so far. back: until then a card may be ill, by the test's monotonic clock.
+    frozen: the agent stands still, or waits for an answer. later: what is to be looked at once all parts are back.
     """
 
     site: Site

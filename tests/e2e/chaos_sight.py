@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from devnet.site import GENESIS, LABEL, Site
-from leasehold.chain import Event, decode_log
+from leasehold.chain import Event, Lease, decode_log
 
 from .chaos_ledger import Told, fold
+from .chaos_remains import remains
 
 DEEPEST = 8
 """Blocks that a reorganisation replaces at most; the agent deletes nothing sooner."""
@@ -29,7 +30,9 @@ class SeenContainer:
 
 @dataclass
 class Sight:
-    """Of one machine. settled: events of blocks that nothing replaces any more, up to block `until`."""
+    """Of one machine: all that a run judges by. settled: events of blocks that nothing replaces any more, up to block
+    `until`.
+    """
 
     site: Site
     settled: list[Event] = field(default_factory=list)
@@ -44,6 +47,15 @@ class Sight:
         self.settled, self.until = [*self.settled, *kept], max(self.until, head - DEEPEST)
         return told
 
+    @property
+    def now(self) -> int:
+        """The chain's time."""
+        return self.site.world.anvil.timestamp
+
+    def lease(self, number: int) -> Lease:
+        """As the contract has it."""
+        return self.site.owner.pool(lambda pool: pool.lease_of(number))
+
     def forget(self) -> None:
         """See all of the chain anew."""
         self.settled, self.until = [], 0
@@ -53,6 +65,23 @@ class Sight:
         labels = [LABEL, f"{GENESIS}={self.site.world.facts['genesis'].lower()}"]
         with self.site.engine.client() as client:
             return [_seen(raw) for raw in client.api.containers(all=True, filters={"label": labels})]
+
+    def written(self, container: str) -> str:
+        """The id that its program has written, in the container's own file system."""
+        with self.site.engine.client() as client:
+            done = client.containers.get(container).exec_run(["cat", "/id"])
+        assert done.exit_code == 0, done.output
+        return str(done.output.decode().strip())
+
+    def cards(self, container: str) -> list[str]:
+        """The cards that the engine was asked for, by their UUIDs."""
+        with self.site.engine.client() as client:
+            asked = client.api.inspect_container(container)["HostConfig"]["DeviceRequests"]
+        return [card for request in asked or () for card in request["DeviceIDs"] or ()]
+
+    def remains(self) -> set[str]:
+        """What the host has that may be of leases."""
+        return remains(self.site)
 
     def _events(self, first: int, last: int) -> list[Event]:
         query = {"address": self.site.sources, "fromBlock": hex(first), "toBlock": hex(last)}

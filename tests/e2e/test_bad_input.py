@@ -258,7 +258,7 @@ def test_a_wrong_password(site: Site) -> None:
 
 def test_a_price_above_the_maximum(site: Site) -> None:
     with nothing_lost(site):
-        says = ("asks 2.4 TUSD per GPU-hour and your maximum is 2.39 TUSD",)
+        says = ("asks 2.4 TUSD an hour and your maximum is 2.39 TUSD",)
         refused(site, site.renter, 9, *says, arguments=site.rent_arguments("--max-price", "2.39"))
 
 
@@ -328,7 +328,8 @@ def test_never_ready_until_the_start_window_closes(moved: Site) -> None:
     patience = {"readiness": {"command": ["false"], "timeout": 3_600}}
     with nothing_lost(moved):
         lease = str(moved.renter(*moved.rent_arguments("--no-wait", **patience))["lease"])
-        moved.until(lambda: moved.containers(lease))
+        # Before that step another reason would be told: a container that is being made is not waited for yet.
+        moved.host.wait_for(lambda line: line.get("step") == "ready" and line.get("lease") == lease)
         moved.world.anvil.advance(1_790)
         moved.until(lambda: moved.events(LeaseDeclined, lease))
     (event,) = moved.events(LeaseDeclined, lease)

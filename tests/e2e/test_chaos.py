@@ -12,6 +12,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -23,9 +24,8 @@ from devnet.tenant import Tenant
 from devnet.world import World
 
 from .chaos_faults import FAULTS, PARTS, SERVES, small_disk
-from .chaos_hardware import SETTINGS, hardware
+from .chaos_hardware import CARDS, SETTINGS, hardware
 from .chaos_leases import Crowd
-from .chaos_remains import remains
 from .chaos_scene import Scene
 from .chaos_schedule import Spell, schedule
 from .chaos_sight import DEEPEST
@@ -46,10 +46,15 @@ def test_a_seed_draws_one_run() -> None:
 
 @pytest.fixture(scope="module")
 def scene(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    with staged(world, tmp_path_factory.mktemp("chaos")) as made:
+        yield made
+
+
+@contextlib.contextmanager
+def staged(world: World, folder: Path) -> Iterator[Scene]:
     """A machine of four cards, of which it sells time, spot too, on a chain of its own."""
     with contextlib.ExitStack() as stack:
         chain = stack.enter_context(another_chain(world))
-        folder = tmp_path_factory.mktemp("chaos")
         cards, clock = stack.enter_context(hardware(chain, folder / "hardware"))
         port = urlsplit(chain.anvil.url).port
         assert port is not None
@@ -85,14 +90,23 @@ def scene(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sc
 def test_chaos(scene: Scene, faults: int, leases: int, seed: int) -> None:
     seed = int(os.environ.get("LEASEHOLD_CHAOS_SEED", seed))
     print(f"LEASEHOLD_CHAOS_SEED={seed}")
+    chaos(scene, faults, leases, seed)
+
+
+def chaos(scene: Scene, faults: int, leases: int, seed: int) -> None:
+    """A run, and what it is held to. Raises AssertionError, or TimeoutError for what does not come right."""
     site = scene.site
     crowd = Crowd(
-        site, [Tenant(site) for _ in range(4)], leases, unsure=lambda: time.monotonic() < scene.back
+        site,
+        [Tenant(site) for _ in range(4)],
+        leases,
+        unsure=lambda: time.monotonic() < scene.back,
+        cards=tuple(scene.cards.card(index).uuid for index in range(CARDS)),
     )
     scene.running = crowd.running
     worth, earned = sum(tenant.wealth() for tenant in crowd.tenants), site.owner.ledger()
     site.world.anvil.mine(2 * DEEPEST)  # what was made ready stays so
-    before = remains(site)
+    before = crowd.sight.remains()
     crowd.fill()
     becomes_whole(crowd)
     for spell in schedule(seed, faults, PARTS):

@@ -215,6 +215,7 @@ CODES = {
     "wrong-audience": (wire.WrongAudience, 403),
     "wrong-operation": (wire.WrongOperation, 403),
     "session-scope": (wire.SessionScope, 403),
+    "session-withdrawn": (wire.SessionWithdrawn, 401),
     "not-your-lease": (wire.NotYourLease, 403),
     "no-such-lease": (wire.UnknownLease, 404),
     "no-results": (wire.NoResults, 404),

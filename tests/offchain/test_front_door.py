@@ -42,7 +42,19 @@ def test_type_checkers_see_the_same_names() -> None:
     assert {name for _, name in seen} | {"__version__"} == set(leasehold.__all__)
 
 
-DOORS = {"copying", "groups", "overview", "owner", "provider", "validator", "volumes"}
+DOORS = {
+    "checkpoints",
+    "copying",
+    "groups",
+    "guard",
+    "overview",
+    "owner",
+    "provider",
+    "services",
+    "sharing",
+    "validator",
+    "volumes",
+}
 
 
 @pytest.mark.parametrize("door", sorted(DOORS))
@@ -164,7 +176,7 @@ class Flood:
     async def agent_of(self, lease: int) -> AsyncIterator["Flood"]:
         yield self
 
-    async def logs(self, lease: int, *, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+    async def logs(self, lease: int, **how: object) -> AsyncIterator[bytes]:
         for _ in range(self.pieces):
             self.taken += 1
             yield b"\xff" * (1 << 19)

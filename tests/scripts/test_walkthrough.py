@@ -89,6 +89,27 @@ def test_a_document_that_says_what_happens_is_walked(tmp_path: Path) -> None:
     assert done == ["lunch"]
 
 
+def test_what_stays_goes_on_while_the_rest_is_typed(tmp_path: Path) -> None:
+    page, there = tmp_path / "page.txt", tmp_path / "there"
+    page.write_text(
+        "```console stays\n"
+        "other$ bash -c 'trap \"rm there; exit\" INT; touch there; echo it is $PPID; read nothing'\nit is …\n```\n"
+        "```console\n$ ls there\nthere\n```\n"
+    )
+    terminals = {name: Terminal(ENVIRONMENT, tmp_path, tmp_path / f"typed-{name}") for name in ("", "other")}
+    with Walkthrough(terminals) as reader:
+        assert reader.walk(page) == 2
+        assert reader.heard["other"].startswith("it is ")
+        assert there.exists()
+    assert not there.exists()  # what went on has had its Ctrl-C
+
+
+@pytest.mark.parametrize("command", ["echo another", "exit"])
+def test_what_does_not_stay_fails(tmp_path: Path, command: str) -> None:
+    with pytest.raises(Drifted):
+        walked(tmp_path, f"```console stays\n$ {command}\nit is …\n```\n")
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

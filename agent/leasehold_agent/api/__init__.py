@@ -4,6 +4,8 @@ Each file stands on none but those before it:
 
     _problems       errors as documents
     _nonces         requests that were served, so that none is served twice
+    _withdrawn      sessions that their accounts have withdrawn
+    _audited        what came of each request, for the audit log
     _limits         how much may be uploaded
     _streams        answers that outlive their request's check
     _received       bodies that are larger than a workload
@@ -21,8 +23,10 @@ Each file stands on none but those before it:
     _lease_routes   what a tenant asks about a lease
     _power_routes   stop, start, restart
     _volume_routes  a tenant's volumes
+    _checkpoint_routes  a lease's checkpoints
     _code_routes    a folder of code
     _stream_routes  a log that is followed, a command
+    _audit_routes   who did what, and whose session is withdrawn
     _app            all routes
     _server         the port
     _metrics_port   another, for Prometheus

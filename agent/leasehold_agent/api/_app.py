@@ -9,6 +9,9 @@ from starlette.exceptions import HTTPException
 
 from leasehold.errors import AgentError
 from leasehold.market.wire import Problem
+from leasehold_agent.api._audit_routes import audit_routes
+from leasehold_agent.api._audited import Audited
+from leasehold_agent.api._checkpoint_routes import checkpoint_routes
 from leasehold_agent.api._code_routes import code_routes
 from leasehold_agent.api._gate import Gate
 from leasehold_agent.api._lease_routes import lease_routes
@@ -51,6 +54,7 @@ def create_app(api: Api) -> FastAPI:
         },
     )
     app.add_middleware(LastResort)
+    app.add_middleware(Audited, audit=lambda: api.audit, now=lambda: api.context.now())
     app.add_middleware(Gate, known=api.admission.known)
     for kind in (AgentError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer)
@@ -59,8 +63,10 @@ def create_app(api: Api) -> FastAPI:
     lease_routes(app, api)
     power_routes(app, api)
     volume_routes(app, api)
+    checkpoint_routes(app, api)
     code_routes(app, api)
     stream_routes(app, api)
+    audit_routes(app, api)
     return app
 
 

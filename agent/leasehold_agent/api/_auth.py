@@ -2,12 +2,13 @@
 
 In this order, the cheap and local ones first, so that nobody but a lease's own tenant can make the agent
 ask the chain: form, time, audience, operation, parameters, lease and tenant, signature, what a session
-grants, and the nonce last, so that a refused request does not use one up.
+grants and whether it was withdrawn, and the nonce last, so that a refused request does not use one up.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Final
 
 import orjson
 
-from leasehold.chain.typed import Domain, Proof, ProofKind, Request, verify_request
+from leasehold.chain.typed import Domain, Proof, ProofKind, Request, Session, verify_request
 from leasehold.errors import (
     ChainError,
     ProofExpired,
@@ -27,8 +28,8 @@ from leasehold.market.wire import (
     MAX_REQUEST_LIFETIME,
     MAX_SESSION_LIFETIME,
     MAX_SKEW,
-    OPS,
     UPLOAD,
+    AgentRefusal,
     ChainUnreachable,
     InvalidRequestProof,
     MalformedAuthorization,
@@ -41,6 +42,7 @@ from leasehold.market.wire import (
     RequestTooLong,
     SessionExpired,
     SessionScope,
+    SessionWithdrawn,
     TooManyRequests,
     UnknownLease,
     WrongAudience,
@@ -51,12 +53,15 @@ from leasehold.market.wire import (
 from leasehold_agent._runtime import LeaseHandle, LeaseRuntime
 from leasehold_agent.access import Buckets, RateLimit, network
 from leasehold_agent.api._nonces import NonceStore
+from leasehold_agent.api._withdrawn import WithdrawnSessions
+from leasehold_agent.store import AuditLog
 
 CHECKS_OF_ADDRESS: Final = RateLimit(120, 6)
 """Signatures of one address for one lease: what a tenant's tools ask at most, with room."""
 CHECKS_AT_ONCE: Final = 64
 """Checks that wait for the chain's word; more are refused."""
 ASKING_SECONDS: Final = 10.0
+_OPERATION: Final = re.compile(r"(lease|workload)\.[a-z-]{1,32}")
 
 
 @dataclass(frozen=True)
@@ -74,18 +79,21 @@ class SignedCall:
 class Grant:
     """A request that passed every check. `handle` is the lease it is about, None for an upload.
 
-    `ends_at` is when the session ends that it was made under; None where it was the account's own. `proof` is what
-    the chain must say again while a stream is open; None where no chain was asked.
+    `ends_at` is when the session ends that it was made under, and `session` the address of its key; None where it was
+    the account's own. `proof` is what the chain must say again while a stream is open; None where no chain was asked.
     """
 
     request: Request
     handle: LeaseHandle | None
     ends_at: int | None = None
+    session: str | None = None
     proof: bytes | None = None
 
 
 class Authorizer:
-    """Checks requests for one agent. `machines` is asked each time: it changes while the agent runs."""
+    """Checks requests for one agent. `machines` is asked each time: it changes while the agent runs. `withdrawn`: the
+    sessions that are good for nothing any more. `audit`: who is told of tries that fail.
+    """
 
     def __init__(
         self,
@@ -96,6 +104,8 @@ class Authorizer:
         is_authorized: Callable[[str, bytes, bytes], Awaitable[bool]],
         nonces: NonceStore,
         now: Callable[[], int],
+        withdrawn: WithdrawnSessions | None = None,
+        audit: AuditLog | None = None,
         rate: RateLimit = CHECKS_OF_ADDRESS,
     ) -> None:
         self._checks = Buckets(rate, time.monotonic)
@@ -106,6 +116,8 @@ class Authorizer:
         self._is_authorized = is_authorized
         self._nonces = nonces
         self._now = now
+        self.withdrawn = withdrawn
+        self.audit = audit
 
     async def check(self, headers: Sequence[str], call: SignedCall, *, op: str, lease: int) -> Grant:
         """What the caller may do. `headers` are all Authorization headers. Raises an `AgentRefusal`."""
@@ -118,13 +130,26 @@ class Authorizer:
             raise ParamsMismatch(
                 "The signature is for another call: sign method, path, query and body as they are sent."
             )
-        handle = await self._own_lease(request) if op != UPLOAD else None
+        handle = await self._lease_here(request) if op != UPLOAD else None
+        try:
+            return await self._admitted(request, proof, handle, call.address)
+        except AgentRefusal as error:
+            if handle is not None and self.audit is not None:
+                await self.audit.refuse(handle.lease, handle.tenant, error.code, self._now())
+            raise
+
+    async def _admitted(
+        self, request: Request, proof: bytes, handle: LeaseHandle | None, address: str
+    ) -> Grant:
+        if handle is not None and handle.tenant.lower() != request.account.lower():
+            raise NotYourLease("The lease belongs to another account.")
         # What is dear comes last, and from one address only so often for each lease: neighbours may share one.
-        self._checks.take(f"{network(call.address)} {lease}")
-        ends_at, asked = await self._check_proof(request, proof)
+        self._checks.take(f"{network(address)} {request.lease}")
+        session, asked = await self._check_proof(request, proof)
         if not await self._nonces.take(request.account, request.nonce, request.expires_at, self._now()):
             raise RequestReplayed("This request was served before: sign a new one, with a new nonce.")
-        return Grant(request, handle, ends_at, proof if asked else None)
+        ends_at, key = (session.expires_at, session.key) if session is not None else (None, None)
+        return Grant(request, handle, ends_at, key, proof if asked else None)
 
     def _read(self, headers: Sequence[str]) -> tuple[Request, bytes]:
         if not headers:
@@ -156,7 +181,7 @@ class Authorizer:
         if request.lease != lease:
             raise WrongAudience("The request is for another lease than the call.")
 
-    async def _own_lease(self, request: Request) -> LeaseHandle:
+    async def _lease_here(self, request: Request) -> LeaseHandle:
         handle = await self._runtime.lookup(request.lease)
         if handle is None:
             raise UnknownLease(
@@ -165,12 +190,10 @@ class Authorizer:
             )
         if handle.machine != request.machine:
             raise WrongAudience(f"The lease is on machine {handle.machine}, not {request.machine}.")
-        if handle.tenant.lower() != request.account.lower():
-            raise NotYourLease("The lease belongs to another account.")
         return handle
 
-    async def _check_proof(self, request: Request, proof: bytes) -> tuple[int | None, bool]:
-        """When the session ends, if it is one, and whether the chain was asked."""
+    async def _check_proof(self, request: Request, proof: bytes) -> tuple[Session | None, bool]:
+        """The session, if it is one, and whether the chain was asked."""
         asked = False
 
         async def is_authorized(account: str, digest: bytes, shown: bytes) -> bool:
@@ -199,9 +222,9 @@ class Authorizer:
         decoded = Proof.decode(proof)
         if decoded.kind is not ProofKind.SESSION:
             return None, asked
-        session = orjson.loads(decoded.payload)["session"]
-        self._check_grants(session)
-        return int(session["expiresAt"]), asked
+        session = Session.from_json(orjson.loads(decoded.payload)["session"])
+        self._check_session(request, session)
+        return session, asked
 
     async def _ask(self, account: str, digest: bytes, proof: bytes) -> bool:
         """The chain's word, of which only so many may be waited for."""
@@ -214,21 +237,33 @@ class Authorizer:
         finally:
             self._asking -= 1
 
-    def _check_grants(self, session: dict[str, object]) -> None:
-        """A verified session may still ask for too much: other powers, or for ever."""
-        ops, expires_at = session["ops"], int(str(session["expiresAt"]))
-        beyond = [op for op in ops if op not in OPS] if isinstance(ops, list) else []
-        if beyond:
+    def _check_session(self, request: Request, session: Session) -> None:
+        """A verified session may still ask for too much, or be withdrawn.
+
+        What this agent does not do another may, of a later version: so it is no reason to refuse.
+        """
+        if beyond := [op for op in session.ops if not _OPERATION.fullmatch(op)]:
             raise SessionScope(f"A session grants requests to an agent; `{beyond[0][:64]}` is none of them.")
-        if expires_at > self._now() + MAX_SESSION_LIFETIME:
+        if session.expires_at > self._now() + MAX_SESSION_LIFETIME:
             raise SessionScope("A session may last 90 days; sign a shorter one.")
+        if self._is_withdrawn(request, session.key):
+            raise SessionWithdrawn("The account has withdrawn this session: ask it for another.")
+
+    def _is_withdrawn(self, request: Request, session: str | None) -> bool:
+        return (
+            session is not None
+            and self.withdrawn is not None
+            and self.withdrawn.has(request.lease, request.account, session)
+        )
 
     async def still(self, grant: Grant) -> bool:
         """Whether a stream that was opened under `grant` may go on.
 
-        Its account still holds the lease, and its session has not ended.
+        Its account still holds the lease, and its session has neither ended nor been withdrawn.
         """
         if grant.ends_at is not None and grant.ends_at <= self._now():
+            return False
+        if self._is_withdrawn(grant.request, grant.session):
             return False
         handle = await self._runtime.lookup(grant.request.lease)
         return handle is not None and handle.tenant.lower() == grant.request.account.lower()

@@ -13,7 +13,7 @@ from fastapi import FastAPI, Request
 from leasehold.market.wire import MAX_CODE, CodeTaken, CodeWanted
 from leasehold.workload import MAX_PACKED
 from leasehold_agent._runtime import LeaseHandle
-from leasehold_agent.api._calls import DigestText, LeaseText, binary_body, check_length, lease_of, signed_call
+from leasehold_agent.api._calls import DigestText, LeaseText, binary_body, check_length, lease_of
 from leasehold_agent.api._gate import visitor_of
 from leasehold_agent.api._received import received
 from leasehold_agent.api._shared import Api
@@ -62,12 +62,7 @@ async def _code_body(
 ) -> AsyncIterator[tuple[LeaseHandle, BinaryIO]]:
     """Whose code comes, and the body: only so many of one lease at once."""
     check_length(request, most)
-    grant = await api.authorizer.check(
-        request.headers.getlist("authorization"),
-        signed_call(request, digest),
-        op="lease.code",
-        lease=lease_of(lease),
-    )
+    grant = await api.check(request, digest, op="lease.code", lease=lease_of(lease))
     assert grant.handle is not None
     number = grant.handle.lease
     if (visitor := visitor_of(request.scope)) is not None:

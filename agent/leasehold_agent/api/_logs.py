@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from leasehold_agent._runtime import LeaseRuntime
+from leasehold_agent._runtime import WHOLE_LOG, LeaseRuntime, LogView
 
 _MOST_TAIL_BYTES = 4 * 1024 * 1024
 
@@ -24,28 +24,37 @@ class LogStream:
 
 
 async def read_log(
-    runtime: LeaseRuntime, lease: int, *, tail: int | None, follow: bool, offset: int
+    runtime: LeaseRuntime,
+    lease: int,
+    *,
+    tail: int | None,
+    follow: bool,
+    offset: int,
+    view: LogView = WHOLE_LOG,
 ) -> LogStream:
-    """The log from `offset`, or its last `tail` lines; with `follow`, until the container ends."""
+    """The log from `offset`, or its last `tail` lines; with `follow`, until the container ends.
+
+    Offsets count what a view shows: who goes on asks for the same view.
+    """
     if not follow and not offset:
-        return LogStream(None if tail is not None else 0, runtime.logs(lease, tail, False))
+        return LogStream(None if tail is not None else 0, runtime.logs(lease, tail, False, view))
     if tail is None and not offset:
-        return LogStream(0, runtime.logs(lease, None, True))
-    ending, length = await _survey(runtime, lease, tail or 0)
+        return LogStream(0, runtime.logs(lease, None, True, view))
+    ending, length = await _survey(runtime, lease, tail or 0, view)
     if offset:
         start = offset if offset <= length else 0
-        return LogStream(start, _from(runtime.logs(lease, None, follow), start, b""))
-    return LogStream(length - len(ending), _from(runtime.logs(lease, None, follow), length, ending))
+        return LogStream(start, _from(runtime.logs(lease, None, follow, view), start, b""))
+    return LogStream(length - len(ending), _from(runtime.logs(lease, None, follow, view), length, ending))
 
 
-async def _survey(runtime: LeaseRuntime, lease: int, tail: int) -> tuple[bytes, int]:
+async def _survey(runtime: LeaseRuntime, lease: int, tail: int, view: LogView) -> tuple[bytes, int]:
     """The log's last `tail` lines (4 MiB at most) and its length in bytes.
 
     Only blocks are kept, and lines looked for at the end: a log is long and its lines are short.
     """
     blocks: deque[bytes] = deque()
     kept, length = 0, 0
-    async for chunk in runtime.logs(lease, None, False):
+    async for chunk in runtime.logs(lease, None, False, view):
         length += len(chunk)
         if tail:
             blocks.append(chunk)

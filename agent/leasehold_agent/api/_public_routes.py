@@ -14,6 +14,7 @@ from fastapi import FastAPI, Path, Response
 
 from leasehold.chain.typed import Contact
 from leasehold.market.wire import (
+    OPS,
     ContactSignature,
     Health,
     Heartbeat,
@@ -41,8 +42,8 @@ def public_routes(app: FastAPI, api: Api) -> None:
 
     @app.get("/v1/health", operation_id="health")
     async def health() -> Health:
-        """That the agent answers, and its clock."""
-        return Health(version=VERSION, time=api.context.now())
+        """That the agent answers, its clock, and what a session with it may grant."""
+        return Health(version=VERSION, time=api.context.now(), operations=list(OPS))
 
     introduced: dict[tuple[tuple[int, ...], bytes], bytes] = {}
     signing = asyncio.Lock()

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 import uvicorn
@@ -18,11 +19,15 @@ from leasehold_agent.api._limits import UploadLimits
 from leasehold_agent.api._nonces import NonceStore
 from leasehold_agent.api._protocols import protocols
 from leasehold_agent.api._shared import Api, create_authorizer
+from leasehold_agent.api._withdrawn import WithdrawnSessions
+from leasehold_agent.store import AuditLog
 
 HEADER_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 5.0
 MOST_HEADER: Final = 32 * 1024
 NONCES: Final = "nonces.sqlite"
+WITHDRAWN: Final = "withdrawn.sqlite"
+AUDIT: Final = "audit.sqlite"
 
 
 class ApiServer:
@@ -43,7 +48,10 @@ class ApiServer:
         limits: UploadLimits | None = None,
     ) -> ApiServer:
         nonces = await NonceStore.open(context.state_dir / NONCES)
-        api = Api(context, create_authorizer(context, nonces), admission or Admission())
+        withdrawn = await WithdrawnSessions.open(context.state_dir / WITHDRAWN, context.now())
+        audit = await AuditLog.open(context.state_dir / AUDIT, partial(_is_here, context))
+        authorizer = create_authorizer(context, nonces, withdrawn, audit)
+        api = Api(context, authorizer, admission or Admission())
         api.limits = limits or api.limits
         return cls(api, nonces)
 
@@ -98,13 +106,21 @@ class ApiServer:
         return self._serving is not None and not self._serving.done()
 
     async def close(self) -> None:
-        """Stop listening, end open streams and give the nonces' file back."""
+        """Stop listening, end open streams and give the files back."""
         if self._server is not None and self._serving is not None:
             self._server.should_exit = True
             await self._server.hang_up()
             await self._serving
             self._server = self._serving = None
         await self._nonces.close()
+        if self.api.authorizer.withdrawn is not None:
+            await self.api.authorizer.withdrawn.close()
+        if self.api.audit is not None:
+            await self.api.audit.close(self.api.context.now())
+
+
+async def _is_here(context: ServeContext, lease: int) -> bool:
+    return await context.runtime.lookup(lease) is not None
 
 
 class _Server(uvicorn.Server):

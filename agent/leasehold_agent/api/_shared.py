@@ -16,12 +16,15 @@ from leasehold.chain.typed import Domain
 from leasehold.market.wire import EMPTY_BODY, DigestMismatch
 from leasehold_agent._runtime import LeaseHandle, ServeContext
 from leasehold_agent.access import Admission, Slots
+from leasehold_agent.api._audited import ACT
 from leasehold_agent.api._auth import Authorizer, Grant, Tenure
 from leasehold_agent.api._calls import body_of, check_length, lease_of, signed_call
 from leasehold_agent.api._gate import address_of, side_of, visitor_of
 from leasehold_agent.api._limits import UploadLimits, UploadRates
 from leasehold_agent.api._nonces import NonceStore
+from leasehold_agent.api._withdrawn import WithdrawnSessions
 from leasehold_agent.ssh import Certificates
+from leasehold_agent.store import AuditLog, NotedAct
 
 RECHECK_SECONDS: Final = 3.0
 APPROVAL_SECONDS: Final = 60.0
@@ -55,14 +58,26 @@ class Api:
     def domain(self) -> Domain:
         return Domain(self.context.chain_id, self.context.controller)
 
+    async def check(self, connection: HTTPConnection, digest: bytes, *, op: str, lease: int) -> Grant:
+        """The caller's right to a call with a body of that digest. What he asks of a lease is in its log from here on:
+        `Audited` notes what came of it.
+        """
+        headers = connection.headers.getlist("authorization")
+        grant = await self.authorizer.check(headers, signed_call(connection, digest), op=op, lease=lease)
+        if self.audit is not None and grant.handle is not None:
+            act = NotedAct(lease, grant.request.account, grant.session or "", op, self.context.now())
+            await self.audit.begin(act)
+            connection.scope.setdefault("state", {})[ACT] = act
+        return grant
+
+    @property
+    def audit(self) -> AuditLog | None:
+        """The log of who did what, where one is kept."""
+        return self.authorizer.audit
+
     async def grant(self, connection: HTTPConnection, lease: str, op: str) -> tuple[Grant, LeaseHandle]:
         """The caller's right to a lease's call without a body."""
-        grant = await self.authorizer.check(
-            connection.headers.getlist("authorization"),
-            signed_call(connection, EMPTY_BODY),
-            op=op,
-            lease=lease_of(lease),
-        )
+        grant = await self.check(connection, EMPTY_BODY, op=op, lease=lease_of(lease))
         assert grant.handle is not None  # for every operation but the upload
         if (visitor := visitor_of(connection.scope)) is not None:
             visitor.know(grant.handle.lease)
@@ -78,7 +93,12 @@ class Api:
         return Tenure(self.authorizer, grant, self.approval_seconds)
 
 
-def create_authorizer(context: ServeContext, nonces: NonceStore) -> Authorizer:
+def create_authorizer(
+    context: ServeContext,
+    nonces: NonceStore,
+    withdrawn: WithdrawnSessions | None = None,
+    audit: AuditLog | None = None,
+) -> Authorizer:
     return Authorizer(
         runtime=context.runtime,
         domain=Domain(context.chain_id, context.controller),
@@ -86,6 +106,8 @@ def create_authorizer(context: ServeContext, nonces: NonceStore) -> Authorizer:
         is_authorized=context.is_authorized,
         nonces=nonces,
         now=context.now,
+        withdrawn=withdrawn,
+        audit=audit,
     )
 
 
@@ -98,9 +120,7 @@ async def named_body(
     address = address_of(request)
     api.limits.call(address)
     check_length(request, most)
-    grant = await api.authorizer.check(
-        request.headers.getlist("authorization"), signed_call(request, digest), op=op, lease=lease
-    )
+    grant = await api.check(request, digest, op=op, lease=lease)
     api.limits.account(grant.request.account)
     body = await body_of(request, most)
     api.limits.bytes(address, len(body), side_of(request))

@@ -10,6 +10,7 @@ from fastapi import FastAPI, Query, Request, Response, WebSocket
 
 from leasehold.errors import AgentError
 from leasehold.market.wire import EXEC_PROTOCOL, LOG_OFFSET, BadCall, CommandEnd, NotRunning
+from leasehold_agent._runtime import LogView
 from leasehold_agent.api._calls import LeaseText, no_body
 from leasehold_agent.api._exec import serve_exec
 from leasehold_agent.api._exec_input import command_of, serve_input
@@ -24,6 +25,7 @@ _INPUT: Final = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
     }
 }
+_LATEST: Final = 1 << 40  # seconds: an engine reads no larger time
 
 
 def stream_routes(app: FastAPI, api: Api) -> None:
@@ -43,12 +45,21 @@ def stream_routes(app: FastAPI, api: Api) -> None:
         ] = None,
         follow: Annotated[bool, Query(description="go on until the container ends")] = False,
         offset: Annotated[int, Query(ge=0, description="go on from this byte of the log")] = 0,
+        since: Annotated[
+            int | None, Query(ge=0, le=_LATEST, description="no line from before, in unix seconds")
+        ] = None,
+        timestamps: Annotated[bool, Query(description="each line begins with when it was written")] = False,
     ) -> Response:
         """Standard output and error of the lease's container."""
         no_body(request)
         grant, handle = await api.grant(request, lease, "lease.logs")
         if handle.container_id is None and not handle.kept_log:
             raise NotRunning(f"The lease is {handle.phase}; it has no log here. `leasehold show` says why.")
+        view = LogView(since, timestamps)
+        if view.by_time and handle.container_id is None:
+            raise NotRunning(
+                "The lease's container is gone, and with it the times of its lines: ask for its log without them."
+            )
         if tail is not None and offset:
             raise BadCall("Ask for `tail` or for `offset`, not both.")
         # Its place first: looking for the last lines reads the whole log.
@@ -56,7 +67,12 @@ def stream_routes(app: FastAPI, api: Api) -> None:
             held.enter_context(api.admission.streams.take(handle.lease))
             async with api.admission.opening.turn(handle.lease):
                 stream = await read_log(
-                    api.context.runtime, handle.lease, tail=tail, follow=follow, offset=offset
+                    api.context.runtime,
+                    handle.lease,
+                    tail=tail,
+                    follow=follow,
+                    offset=offset,
+                    view=view,
                 )
             headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
             if stream.offset is not None:

@@ -57,10 +57,13 @@ class Devices:
                 await self._part(lease, card, share, held)
                 given[card] = card
             elif share.cut:
+                await self._cut(card, held, watched=share.watched)
                 given[await self.mig.give(lease, card, share.cells, mine=mine, held=held.alone)] = card
             else:
                 await self._leave_part(lease, card)
                 await self._card(card, held, timed=timed, watched=share.watched)
+                if share.watched:
+                    await self.mig.leave_whole(card, held=held.alone)
                 given[card] = card
         return given
 
@@ -112,6 +115,12 @@ class Devices:
         if self.mps is None:
             raise ToolFailed(("nvidia-cuda-mps-control",), "the agent was not started to sell parts by it")
         await self.mps.give(lease, CardPart(card, share.cells, share.card_bytes))
+
+    async def _cut(self, card: str, held: HeldDevices, *, watched: bool) -> None:
+        """A card that several leases had in slices may have been one lease's as a whole since. Raises CardBusy."""
+        if not await asyncio.to_thread(self.mig.enabled, card):
+            await self._card(card, held, timed=False, watched=watched)
+            await self.mig.cut(card)
 
     async def _leave_part(self, lease: int, card: str) -> None:
         """Its lease had a part of the card before, or others had: the card is to be as any other. Raises CardBusy."""

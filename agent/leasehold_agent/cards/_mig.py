@@ -25,7 +25,7 @@ from leasehold_agent.cards._mig_geometry import (
     smallest_share_of,
 )
 from leasehold_agent.cards._tools import Program, Tool, ToolFailed
-from leasehold_agent.host import mig_devices
+from leasehold_agent.host import hash_of, mig_devices, mig_enabled
 
 _log = structlog.get_logger("leasehold_agent")
 _NONE_THERE = "No GPU instances found"
@@ -38,10 +38,13 @@ class CardBusy(AgentError):
 
 @dataclass
 class Mig:
-    """`smi` runs nvidia-smi. `devices` gives, of a card by its UUID, the UUID of each slice by the slice's number."""
+    """`smi` runs nvidia-smi. `devices` gives, of a card by its UUID, the UUID of each slice by the slice's number;
+    `enabled` whether it is one that is cut.
+    """
 
     smi: Tool = field(default_factory=lambda: Program("nvidia-smi"))
     devices: Callable[[str], Mapping[int, str]] = mig_devices
+    enabled: Callable[[str], bool] = mig_enabled
     _profiles: dict[str, tuple[Profile, ...]] = field(default_factory=dict)
     _whose: dict[str, int] = field(default_factory=dict)
     _alone: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -92,6 +95,34 @@ class Mig:
                 if uuid is not None and uuid in uuids and self._whose.get(uuid, lease) == lease:
                     await self._destroy(card, instance)
                     self._whose.pop(uuid, None)
+
+    async def leave_whole(self, card: str, *, held: Collection[str]) -> None:
+        """The card is one whole from now on, whatever it was cut into. held: what containers of others have of it.
+        Raises CardBusy, ToolFailed, OSError.
+        """
+        async with self._alone:
+            if not await asyncio.to_thread(self.enabled, card):
+                return
+            named = await asyncio.to_thread(self.devices, card)
+            if not set(named.values()).isdisjoint(held):
+                raise CardBusy("A part of the card is still another lease's.")
+            for instance in await self._instances(card):
+                await self._destroy(card, instance)
+            await self._switch(card, on=False)
+
+    async def cut(self, card: str) -> None:
+        """Slices can be made of the card, on which nobody is. Raises CardBusy, ToolFailed, OSError."""
+        async with self._alone:
+            if not await asyncio.to_thread(self.enabled, card):
+                await self._switch(card, on=True)
+
+    async def _switch(self, card: str, *, on: bool) -> None:
+        """At once, or not at all: what waits for a reset would come about under whoever has the card then."""
+        await self.smi("-i", card, "-mig", str(int(on)))
+        if await asyncio.to_thread(self.enabled, card) is not on:
+            await self.smi("-i", card, "-mig", str(int(not on)))
+            raise CardBusy("Something on this host holds the card, so that it cannot be cut, nor left whole.")
+        _log.info("mig", card=hash_of(card), enabled=on)
 
     async def _profiles_of(self, card: str) -> tuple[Profile, ...]:
         if card not in self._profiles:

@@ -149,9 +149,9 @@ def _of_some(part: MachinePart, uncut: int) -> tuple[str, ...]:
 
 
 def _of_several(part: MachinePart) -> tuple[str, ...]:
-    if len(part.cards) == 1:
+    if len(part.cards) == 1 or all(card.recuts for card in part.cards):
         return ()
     return (
-        "A process can use one slice only, so leases of several of these cards are declined: describe each card as a "
-        "machine of its own to sell none.",
+        "A process can use one slice only, and these cards take a reset to be whole again, so leases of several of "
+        "them are declined: describe each card as a machine of its own to sell none.",
     )

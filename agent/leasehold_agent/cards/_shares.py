@@ -13,10 +13,11 @@ from leasehold_agent.host import Card, Inventory
 class LeaseShare:
     """What a lease's cells come to on this host, at most. `cpus` in whole processors, the rest in bytes.
 
-    `gpu_uuids` are the cards on which it has the same `cells` each, of eight. `cut`: they are cut into slices (MIG), of
-    which it has one each. `watched`: their driver says who computes on them. `mps`: how far MPS keeps others from its
-    part of a card of `card_bytes`, `hard` or `cooperative`; empty where that is not how it has it. `problem`: why it
-    cannot have its cards now, in the words that its tenant reads; then it has none.
+    `gpu_uuids` are the cards on which it has the same `cells` each, of eight. `cut`: it has a slice of its card (MIG),
+    though that may be of all cells. `stays_cut`: they are several, and only a reset would make them whole. `watched`:
+    their driver says who computes on them. `mps`: how far MPS keeps others from its part of a card of `card_bytes`,
+    `hard` or `cooperative`; empty where that is not how it has it. `problem`: why it cannot have its cards now, in the
+    words that its tenant reads; then it has none.
     """
 
     cpus: float
@@ -29,6 +30,7 @@ class LeaseShare:
     problem: str | None = None
     mps: str = ""
     card_bytes: int = 0
+    stays_cut: bool = False
 
     @property
     def devices(self) -> tuple[tuple[str, ...], int] | None:
@@ -44,18 +46,31 @@ class LeaseShare:
 
 
 def share_of(
-    inventory: Inventory, given: Given, *, placement: int, units: int, memory: int, disk: int, mps: str = ""
+    inventory: Inventory,
+    given: Given,
+    *,
+    placement: int,
+    units: int,
+    memory: int,
+    disk: int,
+    mps: str = "",
+    sliced: bool = False,
 ) -> LeaseShare:
     """The part of the host that `placement` (`gpuMask << 8 | cellMask`) buys.
 
     `units` is the number of GPUs (or CPU units) of the whole host; `memory` and `disk` are what the host sells in all.
-    mps: how far it keeps parts of this host's cards apart, where they are sold by it.
+    mps: how far it keeps parts of this host's cards apart, where they are sold by it. sliced: the machine was described
+    as one whose cards are sold in slices, and they are cut again where they are not.
     """
     cells = placement & WHOLE
     part = (placement >> CELLS_PER_GPU).bit_count() * cells.bit_count() / (units * CELLS_PER_GPU)
     known: Mapping[str, Card] = {card.uuid_hash: card for card in inventory.gpus}
     cards = [known[part.card] for part in given.parts]
-    cut, watched = any(card.mig for card in cards), all(card.vendor == "nvidia" for card in cards)
+    watched = all(card.vendor == "nvidia" for card in cards)
+    in_slices = [card for card in cards if card.mig or (sliced and card.recuts)]
+    several_whole = len(cards) > 1 and cells == WHOLE
+    recut = several_whole and all(card.recuts for card in in_slices)
+    cut = bool(in_slices) and not recut
     return LeaseShare(
         cpus=round(inventory.cores * part, 3),
         memory_bytes=int(memory * part),
@@ -66,6 +81,7 @@ def share_of(
         watched=watched,
         mps=mps if cards and cells != WHOLE and watched and not cut else "",
         card_bytes=min((card.memory_bytes for card in cards), default=0),
+        stays_cut=cut and len(cards) > 1,
         problem=given.problem,
     )
 

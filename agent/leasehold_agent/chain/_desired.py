@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from leasehold.chain import ClosingOrder, LeaseState, Machine
+from leasehold.chain import Block, ClosingOrder, LeaseState, Machine
+from leasehold.market import TenantRecord
 from leasehold_agent._errors import DeclineReason
 
 
@@ -17,7 +18,8 @@ class Desired:
     While OPENED, `window_ends` is the last moment at which `start` counts; `end` means nothing before ACTIVE.
     `author` is the tenant who set the workload: not the lease's any more once it was transferred. `noticed`: the
     provider has given notice, and `end` is the new one. `result` is the CID last published, in its binary form.
-    `hardware` is the digest of what the machine was described as when the lease was sold.
+    `hardware` is the digest of what the machine was described as when the lease was sold. `seen` is the block up to
+    which it was: on a branch without that block its number may be another lease's.
     """
 
     lease: int
@@ -34,6 +36,7 @@ class Desired:
     noticed: bool = False
     result: bytes | None = None
     hardware: bytes = b""
+    seen: Block | None = field(default=None, compare=False)
 
     @property
     def duration(self) -> int:
@@ -98,7 +101,8 @@ class ChainGate(Protocol):
     """All that the reconciler asks of the chain. Methods raise ChainError when no node answers.
 
     What writes returns once it is mined. It reads the state that it is about first, and does nothing where it
-    would have no effect, so that each may be asked again after a crash.
+    would have no effect, so that each may be asked again after a crash. What is said of a lease is said on the branch
+    of the chain on which it was seen, and raises BranchGone where that is gone before it is mined.
     """
 
     async def snapshot(self, known: Collection[int]) -> ChainSnapshot:
@@ -119,11 +123,11 @@ class ChainGate(Protocol):
         """Whether that workload was set last, asked so too. Where several nodes are configured, two have to say so."""
         ...
 
-    async def start(self, lease: int, endpoint: bytes) -> None: ...
+    async def start(self, lease: Desired, endpoint: bytes) -> None: ...
 
-    async def decline(self, lease: int, reason: DeclineReason) -> None: ...
+    async def decline(self, lease: Desired, reason: DeclineReason) -> None: ...
 
-    async def publish(self, lease: int, cid: bytes) -> int:
+    async def publish(self, lease: Desired, cid: bytes) -> int:
         """Returns the block that says it, 0 where the lease is none that has results."""
         ...
 
@@ -131,11 +135,11 @@ class ChainGate(Protocol):
         """Whether its tenant has signed it, has the lease, and has not used, taken back or outlived the order."""
         ...
 
-    async def close(self, order: ClosingOrder, most: int) -> bool:
+    async def close(self, order: ClosingOrder, most: int, seen: Block | None = None) -> bool:
         """Close an active lease for its tenant, what outages take off its bill first; returns whether the order stands.
 
-        most: wei that it may cost. Raises GasKept where that, or what the operator has to spare, is too little, and
-        OrderVoid where it does not pass now and may later.
+        most: wei that it may cost. seen: as a lease's. Raises GasKept where that, or what the operator has to spare, is
+        too little, and OrderVoid where it does not pass now and may later.
         """
         ...
 
@@ -149,6 +153,10 @@ class ChainGate(Protocol):
 
     async def end_outage(self, outage: RunningOutage) -> None:
         """The machine is back."""
+        ...
+
+    async def record_of(self, tenant: str) -> TenantRecord:
+        """What the chain remembers of an account as a tenant, as far as this agent's index goes."""
         ...
 
     async def standbys(self, digests: Collection[bytes]) -> Collection[bytes]:

@@ -23,6 +23,7 @@ import structlog
 from leasehold.chain import (
     AccountsContract,
     Applied,
+    Block,
     ClosingOrder,
     Deployment,
     EventWatcher,
@@ -38,6 +39,7 @@ from leasehold.chain import (
     Pool,
     RolledBack,
     Rpc,
+    decided_at,
 )
 from leasehold.chain.typed import Domain
 from leasehold.errors import (
@@ -49,7 +51,7 @@ from leasehold.errors import (
     TypedDataError,
     UnknownLease,
 )
-from leasehold.market import applicable
+from leasehold.market import Money, TenantRecord, applicable, tenant_record
 from leasehold_agent._errors import ClosingTooDear, DeclineReason, GasKept, OrderVoid
 from leasehold_agent.chain._desired import BEHIND, ChainSnapshot, Desired, RunningOutage, StandingChallenge
 from leasehold_agent.chain._gas import ALARM_BELOW, GAS_PER_LEASE, GasState, closing_gas
@@ -195,21 +197,25 @@ class PoolGate:
             lease, workload, since, self._seen_time
         )
 
-    async def start(self, lease: int, endpoint: bytes) -> None:
-        if await self._state(lease) is LeaseState.OPENED:
+    async def start(self, lease: Desired, endpoint: bytes) -> None:
+        if await self._waits(lease):
             async with self._sparing():
-                await self._pool.start(lease, endpoint)
+                with decided_at(lease.seen):
+                    await self._pool.start(lease.lease, endpoint)
 
-    async def decline(self, lease: int, reason: DeclineReason) -> None:
-        if await self._state(lease) is LeaseState.OPENED:
+    async def decline(self, lease: Desired, reason: DeclineReason) -> None:
+        if await self._waits(lease):
             async with self._sparing():
-                await self._pool.decline(lease, reason)
+                with decided_at(lease.seen):
+                    await self._pool.decline(lease.lease, reason)
 
-    async def publish(self, lease: int, cid: bytes) -> int:
-        if await self._state(lease) not in (LeaseState.ACTIVE, LeaseState.ENDED):
+    async def publish(self, lease: Desired, cid: bytes) -> int:
+        current = await self._lease(lease.lease)
+        if current is None or current.state not in (LeaseState.ACTIVE, LeaseState.ENDED):
             return 0
         async with self._sparing():
-            return (await self._pool.publish_result(lease, cid)).block_number
+            with decided_at(lease.seen):
+                return (await self._pool.publish_result(lease.lease, cid)).block_number
 
     async def stands(self, order: ClosingOrder) -> bool:
         with contextlib.suppress(UnknownLease):
@@ -217,7 +223,7 @@ class PoolGate:
             return lease.state.live and await self._is_good(order, lease)
         return False
 
-    async def close(self, order: ClosingOrder, most: int) -> bool:
+    async def close(self, order: ClosingOrder, most: int, seen: Block | None = None) -> bool:
         lease = await self._pool.lease_of(order.lease)
         if lease.state is not LeaseState.ACTIVE:
             return True  # the index will tell
@@ -232,9 +238,10 @@ class PoolGate:
             raise ClosingTooDear(f"Closing the lease may cost more than {most} wei (`close_cost`): it waits.")
         with self._counted(burns):
             await self._take_off(lease)
-            await self._pool.acting.execute(
-                order.account, order.calls, order.nonce, order.deadline, order.proof
-            )
+            with decided_at(seen):
+                await self._pool.acting.execute(
+                    order.account, order.calls, order.nonce, order.deadline, order.proof
+                )
         return True
 
     async def _is_past(self, order: ClosingOrder, lease: Lease) -> bool:
@@ -287,6 +294,11 @@ class PoolGate:
         if await faults.running_fault(outage.machine) == outage.fault:
             await faults.recover(outage.machine)
 
+    async def record_of(self, tenant: str) -> TenantRecord:
+        own = {record.machine.id for record in await self._index.machines(provider=tenant)}
+        leases, money = await self._index.leases(tenant=tenant), Money.of(self._pool.deployment)
+        return tenant_record(tenant, leases, own, int(self._wall()), money)
+
     async def standbys(self, digests: Collection[bytes]) -> Collection[bytes]:
         try:
             machines = self._last.machines.values()
@@ -329,10 +341,17 @@ class PoolGate:
         finally:
             self._under_way -= gas
 
-    async def _state(self, lease: int) -> LeaseState:
+    async def _waits(self, lease: Desired) -> bool:
+        """Whether it waits for its start, and is the lease that was seen: its number may be another's by now."""
+        current = await self._lease(lease.lease)
+        if current is None or current.state is not LeaseState.OPENED:
+            return False
+        return (current.tenant, current.start) == (lease.tenant, lease.start)
+
+    async def _lease(self, lease: int) -> Lease | None:
         with contextlib.suppress(UnknownLease):
-            return (await self._pool.lease_of(lease)).state
-        return LeaseState.NONE
+            return await self._pool.lease_of(lease)
+        return None
 
     async def _leases(
         self, machines: Mapping[int, Machine], known: Collection[int], hardware: Mapping[int, bytes]
@@ -342,12 +361,14 @@ class PoolGate:
         for lease in set(known) - live:
             if (record := await self._index.lease(lease)) is not None:
                 records.append(record)
-        return {
+        leases = {
             record.lease.id: replace(
                 await self._desired(record), hardware=await self._sold(record.lease, machines, hardware)
             )
             for record in records
         }
+        seen = await self._index.head()  # after they were read: they are of no later block
+        return {number: replace(desired, seen=seen) for number, desired in leases.items()}
 
     async def _sold(
         self, lease: Lease, machines: Mapping[int, Machine], hardware: Mapping[int, bytes]

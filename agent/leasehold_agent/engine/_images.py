@@ -56,10 +56,13 @@ def _untold(_: str) -> None:
 
 @dataclass(frozen=True)
 class Claimant:
-    """Who wants an image: the account whose workload names it, and what it shows to the image's registry."""
+    """Who wants an image: the account whose workload names it, and what it shows to the image's registry. gives_way:
+    it comes only while nobody else's does.
+    """
 
     account: str = ""
     login: RegistryLogin | None = None
+    gives_way: bool = False
 
 
 class Images:
@@ -100,6 +103,7 @@ class Images:
         self._promised = 0
         self._pulls = self._begun = 0
         self._alone = asyncio.Lock()
+        self._giving_way: set[asyncio.Future[None]] = set()
 
     async def ensure(
         self, image: str, claimant: Claimant | None = None, told: Callable[[str], None] = _untold
@@ -151,7 +155,8 @@ class Images:
         if claimant.login is not None or (note is not None and note.private_to):
             await self._access.check(image, claimant.login)
         try:
-            await self._pull(image, await self._key(image, claimant.login), told)
+            pull = self._pull_and_give_way if claimant.gives_way else self._pull
+            await pull(image, await self._key(image, claimant.login), told)
         except ImageTooLarge as error:
             raise Declined("unsupported", f"image: {error}") from error
         except EngineRefused as error:
@@ -179,6 +184,24 @@ class Images:
             whom = "all" if claimant.login is None else "the workload's `registry` login"
             return Declined("image-unknown", f"{registry} has no {image} for {whom} to pull.")
         return ImageDelayed(registry)
+
+    async def _pull_and_give_way(self, image: str, key: bytes | None, told: Callable[[str], None]) -> None:
+        """Takes no room and no line from whoever pays: it is none of the pulls that these find beside theirs. Raises
+        NoRoom, and ImageDelayed where one of them is under way or begins.
+        """
+        if self._pulls:
+            raise ImageDelayed(registry_of(image))
+        pulling = asyncio.ensure_future(self._pull_within_limit(image, key, told))
+        self._giving_way.add(pulling)
+        try:
+            await asyncio.wait({pulling})
+        finally:
+            self._giving_way.discard(pulling)
+            pulling.cancel()
+            await asyncio.wait({pulling})
+        if pulling.cancelled():
+            raise ImageDelayed(registry_of(image))
+        pulling.result()
 
     async def _pull(self, image: str, key: bytes | None, told: Callable[[str], None]) -> None:
         """Where several take the disk's last room at once nobody knows which it was: each then has it to itself, and
@@ -208,9 +231,16 @@ class Images:
     async def _pull_beside_others(self, image: str, key: bytes | None, told: Callable[[str], None]) -> None:
         self._pulls += 1
         try:
-            await self._engine.pull(image, self._limit, self._room, key=key, told=told)
+            if giving_way := set(self._giving_way):
+                for pulling in giving_way:
+                    pulling.cancel()
+                await asyncio.wait(giving_way)
+            await self._pull_within_limit(image, key, told)
         finally:
             self._pulls -= 1
+
+    async def _pull_within_limit(self, image: str, key: bytes | None, told: Callable[[str], None]) -> None:
+        await self._engine.pull(image, self._limit, self._room, key=key, told=told)
         if (size := await self._engine.image_size(image)) is not None and size > self._limit:
             await self._engine.forget_image(image)
             raise ImageTooLarge(self._limit)

@@ -108,14 +108,24 @@ class EngineStreams:
             raise
         return stream
 
-    async def logs(self, container: str, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
-        """The container's output, without the engine's frames. Raises NoContainer, EngineDown."""
+    async def logs(
+        self,
+        container: str,
+        tail: int | None,
+        follow: bool,
+        *,
+        since: int | None = None,
+        stamped: bool = False,
+    ) -> AsyncIterator[bytes]:
+        """The container's output, without the engine's frames. since: unix seconds. Raises NoContainer, EngineDown."""
         query = urlencode(
             {
                 "stdout": 1,
                 "stderr": 1,
                 "follow": int(follow),
                 "tail": "all" if tail is None else tail,
+                "timestamps": int(stamped),
+                **({} if since is None else {"since": since}),
             }
         )
         # In HTTP/1.0 the engine sends its frames as they are, without chunks of HTTP around each of them: a log is

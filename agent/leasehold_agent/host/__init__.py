@@ -29,6 +29,7 @@ Each file stands on none but those before it:
     _readings       what cards do now
     _health         which of them are ill
     _lease_usage    what a container uses
+    _host_memory    whom the kernel ended when the host's memory ran out
 """
 
 from leasehold_agent.host._bounded import bounded
@@ -47,6 +48,7 @@ from leasehold_agent.host._firewall import (
     parse_rule,
 )
 from leasehold_agent.host._health import SILENT, Ailment, CardWard
+from leasehold_agent.host._host_memory import HostMemory
 from leasehold_agent.host._hours import Hours, parse_hours
 from leasehold_agent.host._identity import Identity, load_identity
 from leasehold_agent.host._inventory import (
@@ -64,7 +66,7 @@ from leasehold_agent.host._netns import busy_ports, connect
 from leasehold_agent.host._processes import end_process_of, input_pipe_of
 from leasehold_agent.host._readings import CardLook, CardReading, CardWatch, Silence
 from leasehold_agent.host._sealed_disk import SealedDisk
-from leasehold_agent.host._slices import mig_devices, processes_on, takes_many
+from leasehold_agent.host._slices import mig_devices, mig_enabled, processes_on, takes_many
 from leasehold_agent.host._subnets import BLOCK_BITS, LEASE_NETWORKS, AddressBlocks
 from leasehold_agent.host._trees import remove_tree, tree_size
 
@@ -90,6 +92,7 @@ __all__ = [
     "Firewall",
     "HostDisk",
     "HostEgress",
+    "HostMemory",
     "HostPolicy",
     "Hours",
     "Identity",
@@ -115,6 +118,7 @@ __all__ = [
     "input_pipe_of",
     "load_identity",
     "mig_devices",
+    "mig_enabled",
     "parse_hours",
     "parse_rule",
     "parse_windows",

@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+_HOPPER = 9
+"""The first part of its compute capability."""
+
 
 def hash_of(uuid: str) -> str:
     """What a card is called in public: SHA-256 of its UUID, in hex."""
@@ -51,6 +54,12 @@ class Card:
     @property
     def uuid_hash(self) -> str:
         return hash_of(self.uuid)
+
+    @property
+    def recuts(self) -> bool:
+        """Whether it can be cut, or left whole again, without a reset: since Hopper."""
+        generation = (self.capability or "").partition(".")[0]
+        return self.mig is not None and generation.isdigit() and int(generation) >= _HOPPER
 
     def document(self) -> dict[str, object]:
         """What hardware.json says of it."""

@@ -22,6 +22,11 @@ def mig_devices(card: str) -> dict[int, str]:
     return _asked(card, lambda handle: dict(_slices(handle)))
 
 
+def mig_enabled(card: str) -> bool:
+    """Whether the card is to be cut, now and not after a reset. Raises OSError."""
+    return _asked(card, _mig_enabled)
+
+
 def processes_on(card: str) -> frozenset[int]:
     """The processes that compute on the card, or on a slice of it. Raises OSError."""
     return _asked(card, lambda handle: frozenset(_processes(handle)))
@@ -30,6 +35,13 @@ def processes_on(card: str) -> frozenset[int]:
 def takes_many(card: str) -> bool:
     """Whether processes beside each other can compute on the card. Raises OSError."""
     return _asked(card, _takes_many)
+
+
+def _mig_enabled(handle: Any) -> bool:
+    try:
+        return bool(pynvml.nvmlDeviceGetMigMode(handle)[0] == pynvml.NVML_DEVICE_MIG_ENABLE)
+    except pynvml.NVMLError_NotSupported:
+        return False
 
 
 def _takes_many(handle: Any) -> bool:

@@ -155,9 +155,8 @@ class IdleJobs:
     async def _image(self, job: IdleJob) -> str:
         """Its image, with nothing that would lie beside the container, where no disk limit reaches."""
         images, workload = self.host.supplies.images, job.workload
-        image = await images.ensure(
-            workload.image, Claimant(self.operator, workload.registry), lambda _: None
-        )
+        claimant = Claimant(self.operator, workload.registry, gives_way=True)
+        image = await images.ensure(workload.image, claimant, lambda _: None)
         try:
             return await images.without_volumes(workload.image, image)
         except EngineRefused:

@@ -7,6 +7,8 @@ something else, and is tried again until the start window is nearly over.
 
 from __future__ import annotations
 
+from leasehold.chain import LeaseState
+from leasehold.market import parse_tenants
 from leasehold.workload import Restart, Workload
 from leasehold_agent._errors import CommandEnded, Declined
 from leasehold_agent.chain import Desired
@@ -24,6 +26,7 @@ async def bring_up(host: Host, desired: Desired) -> None:
     """Until the lease is ready. Raises Declined for what can never run here."""
     record, folder = host.leases.record(desired.lease), host.leases.folder(desired.lease)
     notes = _take_on(folder, desired)
+    await _check_record(host, desired)
     workload = await Intake(host.leases, host.supplies, host.facts.settings.fetch_seconds).workload(desired)
     check_tenant(workload, desired)
     container = await _settled(host, desired, workload, notes)
@@ -42,6 +45,18 @@ async def bring_up(host: Host, desired: Desired) -> None:
             raise  # it is started again until the start window closes, as the workload wants it
         raise Declined("start-failed", str(error)) from error
     record.ready, record.progress, record.trouble = True, None, None
+
+
+async def _check_record(host: Host, desired: Desired) -> None:
+    """Whether the tenant is one whom this host's owner takes. What has begun is never asked again.
+
+    Raises Declined.
+    """
+    wanted = host.facts.settings.tenants
+    if wanted and desired.state is LeaseState.OPENED:
+        record = await host.chain.record_of(desired.tenant)
+        if not parse_tenants(wanted).matches(record):
+            raise Declined("tenant-record", f"This host takes tenants of whom this holds alone: {wanted}.")
 
 
 def _take_on(folder: LeaseDir, desired: Desired) -> Notes:

@@ -37,7 +37,7 @@ class Closing:
             raise NodesDisagree(f"The nodes do not agree what lease {format_lease(desired.lease)} is to run.")
         log_step(desired.lease, "close-for-tenant")
         try:
-            stands = await self._chain.close(order, self._most)
+            stands = await self._chain.close(order, self._most, desired.seen)
         except (ContractError, TransactionFailed):
             self._count_refusal(desired.lease)
             raise

@@ -80,10 +80,11 @@ def _check_cards(workload: Workload, placement: int, share: LeaseShare, settings
     if share.gpu_uuids and not whole and not offered:
         raise Declined("unsupported", "share: this host cannot keep parts of a card apart; rent whole GPUs.")
     check_apart(workload, share)
-    if share.cut and len(share.gpu_uuids) > 1:
+    if share.stays_cut:
         raise Declined(
             "unsupported",
-            "share: these cards are cut into slices (MIG), of which a process can use one; rent one GPU.",
+            "share: these cards are cut into slices (MIG), of which a process can use one, and only a reset makes them "
+            "whole; rent one GPU.",
         )
     if share.mps and workload.runtime is Runtime.GVISOR:
         raise Declined("unsupported", "runtime: parts of these cards are had by MPS, which gVisor keeps out.")
@@ -195,7 +196,7 @@ def spec_of(
             WORKLOAD_LABEL: desired.workload.hex(),
             SHARING_LABEL: sharing_of(workload, share),
         },
-        environment={"LEASEHOLD_LEASE": format_lease(desired.lease)},
+        environment={"LEASEHOLD_LEASE": format_lease(desired.lease), **_told(workload)},
     )
     return fenced_spec(
         workload,
@@ -210,6 +211,11 @@ def spec_of(
         settings=settings,
         place=place,
     )
+
+
+def _told(workload: Workload) -> Mapping[str, str]:
+    """Where a program finds what it had got to, and leaves what it has."""
+    return {} if workload.checkpoint is None else {"LEASEHOLD_CHECKPOINT": workload.checkpoint.path}
 
 
 @dataclass(frozen=True)

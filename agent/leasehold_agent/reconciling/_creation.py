@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from leasehold.files import replace_file
 from leasehold.workload import Workload
 from leasehold_agent._errors import Declined, DeclineReason, EngineRefused, NoContainer, NoRoom
+from leasehold_agent.cards import CardBusy
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import Claimant, ContainerFacts, ContainerSpec
 from leasehold_agent.host import busy_ports
@@ -28,6 +29,7 @@ from leasehold_agent.reconciling._container_spec import (
 )
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
+from leasehold_agent.reconciling._making_way import end_who_is_over
 from leasehold_agent.reconciling._plan import DiskRoom
 from leasehold_agent.reconciling._renewal import Renewal
 from leasehold_agent.store import HELPER_MOUNT, NOTICE_MOUNT, LeaseDir, Notes, readable_folder, write_etc
@@ -141,9 +143,13 @@ class Creation:
         self.record.waiting, self.record.progress = "no-card", "waiting for its cards"
         await self.host.idle.leave(share.gpu_uuids)
         held = await self.host.containers.devices_held(but=self.desired.lease)
-        given = await self.host.devices.give(
-            self.desired.lease, share, mine=self.notes.devices, held=held, timed=bool(self._sharing)
-        )
+        try:
+            given = await self.host.devices.give(
+                self.desired.lease, share, mine=self.notes.devices, held=held, timed=bool(self._sharing)
+            )
+        except CardBusy:
+            await end_who_is_over(self.host, self.desired)
+            raise
         if (before := self.notes.devices) != given:
             self.notes.devices = given
             self.folder.save(self.notes)

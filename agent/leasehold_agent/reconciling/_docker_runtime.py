@@ -21,7 +21,17 @@ from leasehold_agent._errors import (
     VolumeHeld,
     VolumeTrouble,
 )
-from leasehold_agent._runtime import CommandStream, LeaseHandle, PublishedPort, Standing, VolumeFacts, Wish
+from leasehold_agent._runtime import (
+    WHOLE_LOG,
+    CheckpointFacts,
+    CommandStream,
+    LeaseHandle,
+    LogView,
+    PublishedPort,
+    Standing,
+    VolumeFacts,
+    Wish,
+)
 from leasehold_agent.chain import Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import connect
@@ -113,6 +123,7 @@ class DockerRuntime:
             read_seconds=host.readers.left(lease) if kept[0] is not None else None,
             renews=notes.renews,
             host=self._published_at(desired, container),
+            checkpoint=host.checkpoints.noted(lease).newest if mine else None,
         )
 
     def _published_at(self, desired: Desired | None, container: ContainerFacts | None) -> str | None:
@@ -204,6 +215,14 @@ class DockerRuntime:
                 f"The volume is attached to lease {format_lease(error.lease)}: close that one first."
             ) from error
 
+    async def checkpoints(self, lease: int) -> CheckpointFacts:
+        notes = self._host.leases.folder(lease).load()
+        return CheckpointFacts() if notes.tenant != notes.author else self._host.checkpoints.facts(lease)
+
+    async def take_checkpoint(self, lease: int) -> None:
+        # As it is now: of one that was made anew since the last look the command would not be called.
+        self._host.checkpoints.begin(lease, await self._host.containers.inspect(lease))
+
     def _mounts(self, lease: int) -> Sequence[VolumeMount]:
         """What its workload names, as long as it is its author's."""
         notes, workload = self._host.leases.folder(lease).load(), self._host.leases.workload(lease)
@@ -231,7 +250,9 @@ class DockerRuntime:
             kills=ends.kills,
         )
 
-    async def logs(self, lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+    async def logs(
+        self, lease: int, tail: int | None, follow: bool, view: LogView = WHOLE_LOG
+    ) -> AsyncIterator[bytes]:
         kept = self._host.leases.folder(lease)
         if kept.load().cleared and kept.log.exists():
             ending = await asyncio.to_thread(kept.log.read_bytes)
@@ -240,9 +261,10 @@ class DockerRuntime:
             )
             return
         container = await self._container(lease)
-        if tail is None and await self._host.containers.engine.streams.rotated(container.id):
+        streams = self._host.containers.engine.streams
+        if tail is None and view.since is None and await streams.rotated(container.id):
             yield _ROTATED
-        async for data in self._host.containers.engine.streams.logs(container.id, tail, follow):
+        async for data in streams.logs(container.id, tail, follow, since=view.since, stamped=view.stamped):
             yield data
 
     async def exec(

@@ -6,6 +6,8 @@ not be forgotten is noted before it too.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
@@ -14,7 +16,9 @@ from leasehold.chain import LeaseState, format_lease
 from leasehold.files import replace_file
 from leasehold_agent.cards import Devices
 from leasehold_agent.chain import ChainGate, ChainSnapshot
+from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.reconciling._carrying import Carrying
+from leasehold_agent.reconciling._checkpoints import Checkpoints
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._host import LeaseReaders
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
@@ -34,9 +38,11 @@ class Ending:
     leases: LeaseBook
     volumes: Volumes
     carrying: Carrying
+    checkpoints: Checkpoints
     results: Publishing
     devices: Devices
     readers: LeaseReaders
+    clock: Callable[[], float] = time.monotonic
 
     async def stop(self, action: Stop, seen: ChainSnapshot) -> None:
         """Note that it is over, then stop the container, close its volumes and remove its network. What still runs on
@@ -62,15 +68,26 @@ class Ending:
         log_step(lease, "stop")
         folder.save(notes)
         if container is not None and running:
-            await self.containers.end(container, self.leases.grace(lease))
-        await self.carrying.close(lease)
-        await self.volumes.detach(lease)
+            await self._end(lease, container)
         await self.devices.take_back(lease, given)
         await self.devices.end_part(lease)
+        await self.checkpoints.after_end(lease)
+        await self.carrying.close(lease)
+        await self.volumes.detach(lease)
         folder.forget_secrets()
         await self.containers.remove_network(lease)
         self.leases.record(lease).ready = False
         _log.info("stopped", lease=format_lease(lease), why=action.why)
+
+    async def _end(self, lease: int, container: ContainerFacts) -> None:
+        """With its grace, unless somebody else's lease has its cards meanwhile."""
+        record = self.leases.record(lease)
+        record.stopping = self.clock()
+        try:
+            await self.checkpoints.before_end(lease)
+            await self.containers.end(container, self.leases.grace(lease))
+        finally:
+            record.stopping = None
 
     async def clear(self, lease: int) -> None:
         """Nothing is left of a lease that could not run, but why, and the end of its log."""
@@ -87,7 +104,7 @@ class Ending:
         log_step(lease, "clear")
         await self.containers.remove(lease)
         await self.containers.remove_network(lease)
-        exported = await self.carrying.forget(lease)
+        exported = await self.carrying.forget(lease) | await self.checkpoints.forget(lease)
         await self.volumes.detach(lease)
         folder.clear(folder.log)
         for cid in exported:
@@ -109,7 +126,7 @@ class Ending:
         await self.readers.close(lease)
         await self.containers.remove(lease)
         await self.containers.remove_network(lease)
-        exported = await self.carrying.forget(lease)
+        exported = await self.carrying.forget(lease) | await self.checkpoints.forget(lease)
         await self.volumes.detach(lease)
         folder = self.leases.folder(lease)
         await self.results.unpin(lease, folder.load().published_here | exported)

@@ -12,8 +12,9 @@ from typing import Protocol
 from leasehold_agent._runtime import CommandStream
 from leasehold_agent.cards import Devices, LeaseShare
 from leasehold_agent.chain import ChainGate, ChainSnapshot, Desired
-from leasehold_agent.host import HostPolicy, LeasePolicy
+from leasehold_agent.host import HostMemory, HostPolicy, LeasePolicy
 from leasehold_agent.reconciling._carrying import Carrying
+from leasehold_agent.reconciling._checkpoints import Checkpoints
 from leasehold_agent.reconciling._container_spec import policy_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._host_facts import HostFacts
@@ -103,7 +104,8 @@ class Host:
     """`estranged` says why this host's leases may run elsewhere: then nothing is done with them here. `reachable` says
     whether it listens to tenants; `clock` is monotonic seconds, `sleep` waits that long. `snapshot` is the chain as it
     was last seen, and `kept` the leases that are over and would make way, by how much room there is. `helper` is what
-    is lent to images without a shell. `idle` is what cards do that nobody leases.
+    is lent to images without a shell. `idle` is what cards do that nobody leases. `memory`: whom the kernel ended as
+    the host's ran out.
     """
 
     facts: HostFacts
@@ -112,6 +114,7 @@ class Host:
     supplies: Supplies
     volumes: Volumes
     carrying: Carrying
+    checkpoints: Checkpoints
     chain: ChainGate
     endpoint: Endpoint
     devices: Devices = field(default_factory=Devices)
@@ -124,6 +127,7 @@ class Host:
     snapshot: ChainSnapshot = field(default_factory=lambda: ChainSnapshot(current=False))
     readers: LeaseReaders = field(init=False)
     idle: IdleCards = field(default_factory=NothingIdle)
+    memory: HostMemory = field(default_factory=HostMemory)
 
     def share(self, desired: Desired) -> LeaseShare:
         """What the lease's cells come to on this host."""

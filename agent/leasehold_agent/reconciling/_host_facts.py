@@ -77,13 +77,17 @@ class HostFacts:
     def share(self, desired: Desired, chain: ChainSnapshot) -> LeaseShare:
         """What the lease's cells come to. Machines that have retired have no part in it."""
         given = self.allocation(chain, desired).given.get(desired.lease, Given())
-        return self._comes_to(given, desired.placement, chain)
+        described = self.hardware.of(desired.hardware)
+        sliced = described is not None and "mig" in described.isolation
+        return self._comes_to(given, desired.placement, chain, sliced=sliced)
 
     def share_of_card(self, card: str, chain: ChainSnapshot) -> LeaseShare:
         """What a lease of all of one card would come to. card: by the SHA-256 of its UUID; it is here."""
         return self._comes_to(Given((Part(card, WHOLE),)), 1 << CELLS_PER_GPU | WHOLE, chain)
 
-    def _comes_to(self, given: Given, placement: int, chain: ChainSnapshot) -> LeaseShare:
+    def _comes_to(
+        self, given: Given, placement: int, chain: ChainSnapshot, *, sliced: bool = False
+    ) -> LeaseShare:
         cpu_units = self.inventory.units(self.settings.cpu_units) if not self.inventory.gpus else 1
         return share_of(
             self.inventory,
@@ -93,6 +97,7 @@ class HostFacts:
             memory=max(0, self.inventory.memory_bytes - self.settings.memory_reserve),
             disk=self.disk_bytes,
             mps=self.mps,
+            sliced=sliced,
         )
 
     def free_cards(self, chain: ChainSnapshot) -> set[str]:

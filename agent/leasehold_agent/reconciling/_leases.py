@@ -25,7 +25,9 @@ class Record:
 
     ready: it answered. waiting: what it would be declined for now. progress: what is being waited for, for people.
     trouble: why the last attempt failed. code: the list of its folder of code, by its digest. wants: bytes that the
-    disk did not have for it. ended_at: when this process first saw its last end, by the host's clock.
+    disk did not have for it. ended_at: when this process first saw its last end, by the host's clock. stopping: since
+    when its container is being stopped since it is over, by the same. killed: its last end was not its own, and was
+    the kernel's where it has starved: the host's memory had run out.
     """
 
     ready: bool = False
@@ -39,8 +41,10 @@ class Record:
     again: Backoff = field(default_factory=Backoff)
     end: tuple[str, float] | None = None
     killed: bool = False
+    starved: bool = False
     ends: int = 0
     ended_at: float = 0.0
+    stopping: float | None = None
 
 
 @dataclass

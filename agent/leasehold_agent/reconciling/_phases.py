@@ -89,6 +89,8 @@ class _Sight:
             return record.trouble
         if container.paused:
             return "The container was paused on the host, and goes on in a moment."
+        if container.exited and record.starved:
+            return "The host had no memory left, and its kernel ended the command: it is started again."
         if container.exited and record.killed:
             return "Somebody on the host ended the container: it is started again."
         restarts = record.workload is not None and record.workload[1].restart is not Restart.NEVER

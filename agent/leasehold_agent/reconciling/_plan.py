@@ -6,12 +6,13 @@ containers and the notes alone. While the chain may be behind (`current` false),
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
 
-from leasehold.chain import LeaseState
+from leasehold.chain import InvalidCid, LeaseState, cid_from_bytes
 from leasehold.workload import Restart
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent.chain import BEHIND, ChainSnapshot, Desired
@@ -125,7 +126,7 @@ class Actual:
     `roomier`: an output did not fit, and may by now. `ordered`: its tenant has signed that it closes at the end of what
     it runs. `overdue`: its results had their time to be published. `ailing`: what there is to tell of its
     cards has not been told. `attached`: it has volumes. `word`: what its tenant
-    has said of its container.
+    has said of its container. `held`: that stands still for a moment, for a checkpoint.
     """
 
     notes: Notes
@@ -144,6 +145,7 @@ class Actual:
     ailing: bool = False
     attached: bool = False
     word: Word = ""
+    held: bool = False
 
 
 class DiskRoom(IntEnum):
@@ -281,6 +283,8 @@ def _while_live(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: R
             return _while_billed(desired, actual, chain, rules) if actual.notes.launched else BringUp(lease)
         if actual.ready:
             return SendStart(lease)
+    if actual.held and container is not None and container.paused:
+        return None
     margin = min(rules.start_margin, (desired.window_ends - desired.start) // 4)
     if opened and chain.now >= desired.window_ends - margin:
         return Decline(lease, actual.waiting)
@@ -378,8 +382,16 @@ def _unpublished(desired: Desired, actual: Actual, chain: ChainSnapshot) -> bool
     """Whether there is a result that does not stand on the chain: none was sent yet, or a reorganisation undid it."""
     notes = actual.notes
     seen = chain.current and chain.block > notes.published_at + BEHIND  # by the index, were it there
-    undone = seen and notes.result is not None and desired.result is None
-    return not notes.published or actual.roomier or undone
+    return not notes.published or actual.roomier or (seen and _undone(desired, notes))
+
+
+def _undone(desired: Desired, notes: Notes) -> bool:
+    """Whether no result stands, or one of a former workload, whose end nothing has undone."""
+    if notes.result is None or desired.result is None:
+        return notes.result is not None
+    with contextlib.suppress(InvalidCid):  # what is no CID is none of here
+        return cid_from_bytes(desired.result) in {*notes.results} - {notes.result}
+    return False
 
 
 def retention(desired: Desired | None, notes: Notes, rules: Rules) -> int:

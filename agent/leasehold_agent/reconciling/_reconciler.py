@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,6 +28,7 @@ from leasehold_agent.reconciling._changes import Changes
 from leasehold_agent.reconciling._closing import Closing, standing_order
 from leasehold_agent.reconciling._ending import Ending
 from leasehold_agent.reconciling._host import Host
+from leasehold_agent.reconciling._leases import Record
 from leasehold_agent.reconciling._plan import (
     Action,
     Actual,
@@ -54,6 +56,7 @@ from leasehold_agent.reconciling._results import Publishing
 from leasehold_agent.reconciling._start_or_decline import Starting
 from leasehold_agent.store import (
     Hand,
+    Notes,
     count_end,
     read_notice,
     read_warning,
@@ -65,6 +68,7 @@ from leasehold_agent.store import (
 _log = structlog.get_logger("leasehold_agent")
 _LOOKS = 3
 _HEALTHY_SECONDS = 10
+_SIGKILLED = 128 + signal.SIGKILL
 """A command that ran so long is started again at once when it ends."""
 _MORE = 64 << 20
 """Beside twice what there was before, outputs that did not fit are taken again: so often, and no more."""
@@ -110,7 +114,14 @@ class Reconciler:
         self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
         self._closing = Closing(chain, leases, host.facts.settings.close_cost)
         self._changes = Changes(
-            chain, containers, leases, host.volumes, host.carrying, self._results, host.devices
+            chain,
+            containers,
+            leases,
+            host.volumes,
+            host.carrying,
+            host.checkpoints,
+            self._results,
+            host.devices,
         )
         self._ending = Ending(
             chain,
@@ -118,9 +129,11 @@ class Reconciler:
             leases,
             host.volumes,
             host.carrying,
+            host.checkpoints,
             self._results,
             host.devices,
             host.readers,
+            host.clock,
         )
 
     def wake(self) -> None:
@@ -180,6 +193,8 @@ class Reconciler:
         self._forget_others({action.lease for action in actions})
         for action in actions:
             self._begin(action)
+        if host.estranged is None and host.snapshot.current:
+            host.checkpoints.look(host.snapshot, self.containers, rules.windows)
         # The engine has answered, and every network is closed off as it should be.
         serves = starts and host.reachable()
         self._serves = serves and host.estranged is None and host.snapshot.current
@@ -233,6 +248,7 @@ class Reconciler:
     async def _judge(self, boot: str) -> None:
         """Of containers that run, note under which run of the engine; of those that ended, by whose hand."""
         host = self.host
+        await asyncio.to_thread(host.memory.look, host.clock())
         for lease, container in self.containers.items():
             record, folder = host.leases.record(lease), host.leases.folder(lease)
             notes = folder.load()
@@ -242,19 +258,32 @@ class Reconciler:
             end = (container.id, container.finished_at)
             if not container.exited or not notes.launched or notes.stopped or record.end == end:
                 continue
-            record.killed = not notes.ended and await host.containers.engine.killed_from_outside(container)
+            await self._judge_end(record, notes, container)
             if record.killed:
-                _log.warning("killed", lease=format_lease(lease), container=container.name)
+                whose = "the host's memory ran out" if record.starved else "by a hand on the host"
+                _log.warning("killed", lease=format_lease(lease), container=container.name, why=whose)
             if container.finished_at - container.started_at >= _HEALTHY_SECONDS:
                 record.again.reset()
             record.again.failed(host.clock())
             record.end, record.ends, record.ended_at = end, record.ends + 1, host.clock()
-            hand: Hand = "hand" if record.killed else "host" if notes.boot != boot else "command"
+            hand: Hand = "command"
+            if record.starved or (notes.boot != boot and not record.killed):
+                hand = "host"
+            elif record.killed:
+                hand = "hand"
             with contextlib.suppress(*DISK_TROUBLE):  # a count is no reason to fall silent
                 count_end(folder.path, f"{container.id}:{container.finished_at}", hand)
             self._count_crash(
                 lease, container, finished(Actual(notes, container, killed=record.killed), boot)
             )
+
+    async def _judge_end(self, record: Record, notes: Notes, container: ContainerFacts) -> None:
+        """Whether it ended by itself, or a hand on the host or the kernel ended it for want of the host's memory."""
+        host, by_sigkill = self.host, container.exit_code == _SIGKILLED
+        record.starved = not notes.ended and by_sigkill and host.memory.took_from(container.id, host.clock())
+        record.killed = record.starved or (
+            not notes.ended and await host.containers.engine.killed_from_outside(container)
+        )
 
     def _count_crash(self, lease: int, container: ContainerFacts, by_itself: bool) -> None:
         """Note how often in a row a command that is paid for has ended by itself within seconds: each end once,
@@ -292,6 +321,7 @@ class Reconciler:
                 overdue=self.host.clock() - record.ended_at >= _PUBLISHING_SECONDS,
                 ailing=self._ailing(lease),
                 attached=lease in held,
+                held=lease in self.host.checkpoints.holding,
                 word=read_word(self.host.leases.folder(lease).word, notes.workload),
             )
         for lease in self.host.snapshot.leases.keys() - here.keys():
@@ -436,10 +466,10 @@ class Reconciler:
                 await self._ending.clear(lease)
             case Delete():
                 await self._ending.delete(lease)
-            case Decline():
-                await self._starting.decline(action)
             case _ if desired is None:
                 return
+            case Decline():
+                await self._starting.decline(desired, action)
             case BringUp():
                 await bring_up(host, desired)
             case SendStart():
@@ -503,8 +533,10 @@ class Reconciler:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._duties.drop()
+        self.host.memory.close()
         await self.host.readers.aclose()
         await self.host.idle.aclose()
+        await self.host.checkpoints.aclose()
         await self.host.carrying.aclose()
 
 

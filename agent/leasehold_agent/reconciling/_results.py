@@ -77,7 +77,7 @@ class Publishing:
                 await self.unpin(desired.lease, forgotten)
             except (DatasetError, TimeoutError) as error:  # no reason not to publish the next
                 _log.warning("unpin", lease=format_lease(desired.lease), cids=forgotten, problem=str(error))
-            notes.published_at = await self.chain.publish(desired.lease, cid_to_bytes(notes.result))
+            notes.published_at = await self.chain.publish(desired, cid_to_bytes(notes.result))
 
     async def _collect(self, desired: Desired, workload: Workload, notes: Notes, limit: int) -> list[str]:
         """Take the outputs out of the container; a sentence for each that is left behind.

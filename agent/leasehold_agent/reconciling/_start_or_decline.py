@@ -42,7 +42,7 @@ class Starting:
         log_step(desired.lease, "start-on-chain")
         document = self.endpoint(desired, container.ports)
         digest = hashlib.sha256(document).digest()
-        await self.chain.start(desired.lease, digest)
+        await self.chain.start(desired, digest)
         _log.info("started", lease=format_lease(desired.lease))
         folder = self.leases.folder(desired.lease)
         notes = folder.load()
@@ -52,7 +52,7 @@ class Starting:
             async with asyncio.timeout(_PIN_SECONDS):
                 await self.ipfs.put_block(document)
 
-    async def decline(self, action: Decline) -> None:
+    async def decline(self, desired: Desired, action: Decline) -> None:
         """Say why, and note it first where the lease has a folder."""
         folder, record = self.leases.folder(action.lease), self.leases.record(action.lease)
         if folder.exists and (notes := folder.load()).failure is None:
@@ -60,7 +60,7 @@ class Starting:
             notes.failure, notes.failure_detail = action.reason, detail
             folder.save(notes)
         log_step(action.lease, "decline")
-        await self.chain.decline(action.lease, action.reason)
+        await self.chain.decline(desired, action.reason)
 
     async def _how_it_ended(self, lease: int) -> str:
         """Of a command that still ran when it was looked at first, and has ended before that was said on the chain."""

@@ -11,7 +11,9 @@ connection goes through the container's own network, and every other kind of req
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
+import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
@@ -32,6 +34,7 @@ from leasehold_agent.ssh._certificates import Certificates, Pass, is_over
 from leasehold_agent.ssh._guard import CIPHERS, KEX, MACS, WINDOW, GuardedConnection
 from leasehold_agent.ssh._sftp import ContainerSftp
 from leasehold_agent.ssh._shells import login_shell, shell_command
+from leasehold_agent.store import AuditLog, NotedAct
 
 _log = structlog.get_logger("leasehold_agent.ssh")
 
@@ -57,11 +60,14 @@ class SshServer:
         *,
         admission: Admission | None = None,
         certificates: Certificates | None = None,
+        audit: AuditLog | None = None,
         recheck_seconds: float = RECHECK_SECONDS,
     ) -> None:
         self._runtime: LeaseRuntime = context.runtime
         self._now = context.now
         self.certificates = certificates or Certificates(context.now)
+        self._audit = audit
+        self._noting: set[asyncio.Task[None]] = set()
         self._recheck_seconds = recheck_seconds
         self._rechecking: asyncio.Task[None] | None = None
         self._host_key = context.ssh_host_key
@@ -120,7 +126,7 @@ class SshServer:
             await door.close()
         for connection in connections:
             connection.abort()
-        await asyncio.gather(*(connection.wait_closed() for connection in connections))
+        await asyncio.gather(*(connection.wait_closed() for connection in connections), *self._noting)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_SECONDS):
                 await self._idle.wait()
@@ -191,6 +197,18 @@ class SshServer:
         except TooManyRequests as error:
             _log.info("ssh.refused", lease=connection.get_extra_info("username"), problem=str(error))
             connection.disconnect(asyncssh.DISC_TOO_MANY_CONNECTIONS, str(error))
+        else:
+            noting = asyncio.create_task(self._note(connection))
+            self._noting.add(noting)
+            noting.add_done_callback(self._noting.discard)
+
+    async def _note(self, connection: GuardedConnection) -> None:
+        """That somebody came in, and by which key, in the lease's audit log."""
+        lease = parse_lease(str(connection.get_extra_info("username")))
+        key = cast(bytes | None, connection.get_extra_info("leasehold_key"))
+        handle = await self._runtime.lookup(lease)
+        if self._audit is not None and handle is not None:
+            await self._audit.done(NotedAct(lease, handle.tenant, fingerprint(key), "ssh", self._now()))
 
     async def admits(self, held: Pass) -> bool:
         """Whether a pass still leads into its lease."""
@@ -338,6 +356,13 @@ class SshServer:
 
 
 @lru_cache(maxsize=1024)
+def fingerprint(key: bytes | None) -> str:
+    """A public key as OpenSSH shows it; without one, that a certificate led in."""
+    if key is None:
+        return "certificate"
+    return "SHA256:" + base64.b64encode(hashlib.sha256(key).digest()).rstrip(b"=").decode()
+
+
 def _public_data(text: str) -> bytes | None:
     """The key of an OpenSSH line; None for what is none."""
     try:

@@ -15,16 +15,26 @@ Each file stands on none but those before it:
     _code           pieces of folders of code, by whose they are
     _datasets       datasets, shared between leases and kept after them
     _volumes        what tenants keep here from one lease to the next
+    _checkpoints    which checkpoints of a lease are whole
     _outputs        what a command leaves, on its way out of the container
     _history        what each lease used
+    _audit          who did what on each lease
 """
 
+from leasehold_agent.store._audit import DONE, AuditLog, NotedAct
 from leasehold_agent.store._card_notice import (
     CARD_SIGNAL,
     note_told_of_cards,
     told_of_cards,
     words_on,
     write_card_notice,
+)
+from leasehold_agent.store._checkpoints import (
+    CheckpointNotes,
+    CheckpointWhy,
+    KeptCheckpoint,
+    read_checkpoints,
+    write_checkpoints,
 )
 from leasehold_agent.store._closing_order import KeptOrder, keep_order, read_order
 from leasehold_agent.store._code import CodeStore
@@ -52,17 +62,23 @@ from leasehold_agent.store._volumes import Volume, Volumes, volume_id
 
 __all__ = [
     "CARD_SIGNAL",
+    "DONE",
     "HELPER_MOUNT",
     "NOTICE_MOUNT",
+    "AuditLog",
+    "CheckpointNotes",
+    "CheckpointWhy",
     "CodeStore",
     "DatasetCache",
     "EarlyEnd",
     "Ends",
     "Hand",
     "History",
+    "KeptCheckpoint",
     "KeptOrder",
     "LeaseDir",
     "LeaseSample",
+    "NotedAct",
     "Notes",
     "PackOutputs",
     "ReadingTime",
@@ -78,6 +94,7 @@ __all__ = [
     "note_told_of_cards",
     "notice_of",
     "packer",
+    "read_checkpoints",
     "read_ends",
     "read_notice",
     "read_order",
@@ -88,6 +105,7 @@ __all__ = [
     "volume_id",
     "words_on",
     "write_card_notice",
+    "write_checkpoints",
     "write_etc",
     "write_notice",
     "write_warning",

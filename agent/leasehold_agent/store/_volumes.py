@@ -140,6 +140,7 @@ class Volumes:
         size = wanted.size
         if disk.made:
             size = disk.size if known is None else known.size
+        new = not disk.made
         disk.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._note(volume, replace(wanted, size=size))
         try:
@@ -149,7 +150,10 @@ class Volumes:
                 self._note(volume, wanted)
             disk.open(key)
         except VolumeTrouble:
-            self._release(volume)
+            if new:  # nothing is in it, and it counts for nobody
+                self._remove(volume)
+            else:
+                self._release(volume)
             raise
         return disk.data
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     )
     from leasehold.agreements._terms import (
         AcceptanceFile,
+        AccessFile,
         OfferFile,
         QuoteRequestFile,
         accounts_domain,
@@ -48,6 +49,7 @@ __all__ = [
     "LIFETIME",
     "AcceptTransfer",
     "AcceptanceFile",
+    "AccessFile",
     "Address",
     "CallReader",
     "Document",
@@ -85,7 +87,8 @@ _PARTS = {
         "propose_calls",
     ),
     "_terms": (
-        "AcceptanceFile", "OfferFile", "QuoteRequestFile", "accounts_domain", "check_place", "pool_domain",
+        "AcceptanceFile", "AccessFile", "OfferFile", "QuoteRequestFile", "accounts_domain", "check_place",
+        "pool_domain",
     ),
     "leasehold.chain.typed": ("AcceptTransfer", "Offer", "Session"),
 }  # fmt: skip

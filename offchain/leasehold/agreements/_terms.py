@@ -10,7 +10,7 @@ from pydantic import Field
 from leasehold.agreements._document import Address, Document, Hex, unhex
 from leasehold.agreements._errors import FileRefused, NotOfThisLease, OfAnotherPool
 from leasehold.chain import Deployment
-from leasehold.chain.typed import AcceptTransfer, Domain, Offer
+from leasehold.chain.typed import AcceptTransfer, Domain, Offer, Session, SessionKey
 from leasehold.errors import TypedDataError
 from leasehold.market import SignedOffer
 
@@ -105,6 +105,60 @@ class QuoteRequestFile(Document):
     tenant: Address
     price: Annotated[str, Field(pattern=r"^[0-9]{1,25}$")] | None = None
     note: Annotated[str, Field(max_length=2_000)] = ""
+
+
+class AccessFile(Document):
+    """A session that `account` grants to somebody else's `key`: these operations on these leases, until `expires_at`.
+
+    It opens nothing without that key, and may travel in the open.
+    """
+
+    leasehold: Literal["access"] = "access"
+    version: Literal[1] = 1
+    chain: int
+    pool: Address
+    account: Address
+    key: Address
+    leases: Annotated[tuple[Number, ...], Field(min_length=1, max_length=64)]
+    operations: Annotated[
+        tuple[Annotated[str, Field(max_length=64)], ...], Field(min_length=1, max_length=64)
+    ]
+    expires_at: Annotated[int, Field(ge=0, lt=1 << 64)]
+    proof: Hex
+
+    @classmethod
+    def of(cls, session: Session, proof: bytes) -> AccessFile:
+        return cls(
+            chain=session.chain,
+            pool=session.controller,
+            account=session.account,
+            key=session.key,
+            leases=tuple(map(str, session.leases)),
+            operations=session.ops,
+            expires_at=session.expires_at,
+            proof="0x" + proof.hex(),
+        )
+
+    @property
+    def session(self) -> Session:
+        """What was signed."""
+        return Session(
+            account=self.account,
+            chain=self.chain,
+            controller=self.pool,
+            leases=tuple(map(int, self.leases)),
+            ops=self.operations,
+            key=self.key,
+            expires_at=self.expires_at,
+        )
+
+    def covers(self, lease: int) -> bool:
+        """Whether it is of that lease."""
+        return str(lease) in self.leases
+
+    def opened(self, private_key: bytes) -> SessionKey:
+        """The session together with its key (32 bytes)."""
+        return SessionKey(self.session, unhex(self.proof), private_key)
 
 
 def check_place(chain: int, pool: str, deployment: Deployment, what: str) -> None:

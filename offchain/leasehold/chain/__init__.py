@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from leasehold.chain._accounts import (
         AccountsContract,
     )
+    from leasehold.chain._branches import (
+        decided_at,
+    )
     from leasehold.chain._calls import (
         CallUnreadable,
         DecodedCall,
@@ -140,6 +143,11 @@ if TYPE_CHECKING:
     from leasehold.chain._token import (
         UNLIMITED,
         Token,
+    )
+    from leasehold.chain._turn import (
+        TurnTaken,
+        free_nonce,
+        turn,
     )
     from leasehold.chain._types import (
         CELLS_PER_GPU,
@@ -272,6 +280,7 @@ __all__ = [
     "SlashWindow",
     "Terms",
     "Token",
+    "TurnTaken",
     "TypedData",
     "VoteRecord",
     "Web3Signer",
@@ -282,11 +291,13 @@ __all__ = [
     "closing_key",
     "commitment",
     "cost",
+    "decided_at",
     "decode_call",
     "decode_calls",
     "decode_log",
     "digest_of_cid",
     "format_lease",
+    "free_nonce",
     "head_at_a_glance",
     "logs_since",
     "parse_lease",
@@ -294,11 +305,13 @@ __all__ = [
     "send_by",
     "sign_permit",
     "signer_of",
+    "turn",
     "web3_contract",
 ]
 
 _PARTS = {
     "_accounts": ("AccountsContract",),
+    "_branches": ("decided_at",),
     "_calls": ("CallUnreadable", "DecodedCall", "decode_call", "decode_calls"),
     "_closing_order": ("CLOSING_SECONDS", "ClosingOrder", "closing_key"),
     "_companions": ("Committee", "Directory", "Faults", "Reputation"),
@@ -328,6 +341,7 @@ _PARTS = {
     "_sender": ("Sender", "Sends"),
     "_signer": ("LocalSigner", "Signer", "TypedData", "signer_of"),
     "_token": ("UNLIMITED", "Token"),
+    "_turn": ("TurnTaken", "free_nonce", "turn"),
     "_types": (
         "CELLS_PER_GPU", "ZERO_ADDRESS", "ZERO_DIGEST", "Challenge", "Companions", "Consent", "Delegation",
         "Fault", "FaultKind", "FaultState", "Lease", "LeaseRequest", "LeaseState", "Licence", "Machine",

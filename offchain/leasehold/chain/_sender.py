@@ -12,6 +12,9 @@ whoever sped it up from his wallet has sent it, and whoever cancelled it there d
 * An older one of the account waits in front of it: `report` is told which, since when, and what can be done.
 * It was mined and a reorganisation removed it: watching goes on until it is `confirmations` deep. What is watched no
 longer is broadcast again, should a later one wait behind its nonce: a node need not take back what it forgot.
+* It was decided on at a block (`decided_at`) that a reorganisation removed: its nonce is taken by a transaction that
+does nothing and offers more, and whoever decided is told. What names a lease may name another there. Who stops waiting
+for such a one leaves it watched all the same.
 
 Nothing here holds state that a crash could lose: what is in flight lives in the nodes' pools. What is asked of them is
 asked through web3.py (`Rpc.w3`), which is imported with the first call or by `prepared`.
@@ -21,18 +24,21 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from eth_utils.address import is_address, to_checksum_address
 from eth_utils.crypto import keccak
 
+from leasehold.chain._branches import decided, is_there
 from leasehold.chain._fees import Fees
+from leasehold.chain._flights import RIVALS, Bounds, Flight, Intent, Mined
 from leasehold.chain._rpc import Rpc
 from leasehold.chain._signer import Signer
+from leasehold.chain._turn import present_turn
 from leasehold.chain._types import Receipt
 from leasehold.errors import (
+    BranchGone,
     ChainError,
     ContractError,
     GasFundsLow,
@@ -45,6 +51,7 @@ from leasehold.errors import (
 
 if TYPE_CHECKING:
     from leasehold.chain._eth import Eth
+    from leasehold.chain._ordered import Block
 
 # A contract may meet other state when it is mined than when it was estimated (a deadline passed, a slot
 # freed).
@@ -63,12 +70,11 @@ _OFFERS_LESS = (
     "replacementnotallowed",
 )
 _NO_FUNDS = ("insufficient funds",)
-_LOOKS = 3  # for a transaction whose nonce is said to be used up, before it is taken for another's
+_LOOKS = 3  # for what another node of the same address may know a moment later
 _QUIET = 3.0  # seconds after which it is said what is waited for
 _SEARCHED = 600  # blocks that are looked through for who took a nonce
 _MOST_MINED = 256  # transactions whose bytes are kept, for later ones that may come to wait behind them
 _MOST_FILLED = 16  # of them that are broadcast again with one look
-_RIVALS = 8  # times that another may take a call's nonce: a node that says so for ever would collect payments
 
 
 class _NonceTaken(Exception):
@@ -77,34 +83,6 @@ class _NonceTaken(Exception):
 
 class _OffersLess(_NonceTaken):
     """What waits under the nonce offers more, or as much, for its gas."""
-
-
-@dataclass(slots=True)
-class _Flight:
-    """One nonce and everything that was signed for it."""
-
-    nonce: int
-    fees: Fees
-    since: float
-    first_block: int
-    last: bytes = b""
-    hashes: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class _Intent:
-    to: str
-    data: bytes
-    value: int
-    gas: int
-
-
-@dataclass(slots=True)
-class _Bounds:
-    """How long a call may take, and how often it may yet be signed for another nonce."""
-
-    deadline: float
-    rivals: int = _RIVALS
 
 
 class Sends(Protocol):
@@ -164,7 +142,8 @@ class Sender:
         self._random = random
         self._lock = asyncio.Lock()
         self._in_flight: set[int] = set()
-        self._mined: dict[int, bytes] = {}
+        self._mined: dict[int, Mined] = {}
+        self._tasks: set[asyncio.Task[Receipt]] = set()
         self._told_chain: int | None = None
         self._opened: Eth | None = None
 
@@ -191,28 +170,59 @@ class Sender:
 
         Raises the ContractError that it would revert with before anything is sent; GasFundsLow;
         TransactionFailed when it reverts in the block after all; TransactionTimeout; RpcUnavailable when
-        no node takes it.
+        no node takes it; in a turn of the account, TurnTaken; BranchGone where the block that it was decided on at is
+        gone, and nothing was done.
         """
         if not is_address(to):
             raise ChainError(f"`{to}` is not an address", "it has 40 hex digits after 0x.")
-        to = to_checksum_address(to)
-        bounds = _Bounds(self._clock() + self._timeout)
+        bounds = Bounds(self._clock() + self._timeout, decided())
+        sending = self._send(to_checksum_address(to), data, value, bounds)
+        return await (sending if bounds.decided is None else self._seen_through(sending, bounds))
+
+    async def _seen_through(self, sending: Coroutine[Any, Any, Receipt], bounds: Bounds) -> Receipt:
+        """What is on its way is watched to its end: left alone, it may be mined on another branch."""
+        task = asyncio.create_task(sending)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        try:
+            return await asyncio.shield(task)
+        finally:
+            bounds.left = True
+
+    def _ended(self, task: asyncio.Task[Receipt]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # who waited was told, and nobody else wants to know
+
+    async def aclose(self) -> None:
+        """Ends what is still watched though nobody waits for it, as a process's end does."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _send(self, to: str, data: bytes, value: int, bounds: Bounds) -> Receipt:
+        await self._caught_up(bounds)
         while True:
             gas = await self._estimate(to, data, value) + self._random(_GAS_SALT)
-            intent = _Intent(to, data, value, gas)
+            intent = Intent(to, data, value, gas)
             flight = await self._launch(intent, bounds)
             try:
-                raw = await self._watch(flight, intent, bounds)
+                raw = await self._watch(flight, bounds)
             except _NonceTaken:
                 continue
             finally:
                 self._in_flight.discard(flight.nonce)
-            self._remember(flight)
+            self._remember(flight, bounds.decided)
+            if (turn := present_turn()) is not None:
+                turn.passed(self.address)
+            if bounds.decided is not None and flight.does_nothing(raw["transactionHash"]):
+                raise BranchGone(bounds.decided.number, bounds.decided.hash)
             return await self._landed(raw, intent)
 
-    def _remember(self, flight: _Flight) -> None:
+    def _remember(self, flight: Flight, decided: "Block | None") -> None:
         self._mined.pop(flight.nonce, None)
-        self._mined[flight.nonce] = flight.last
+        self._mined[flight.nonce] = Mined(flight.last, flight.fees, None if flight.withdrawn else decided)
         for oldest in list(self._mined)[:-_MOST_MINED]:
             del self._mined[oldest]
 
@@ -226,7 +236,7 @@ class Sender:
             raise await self._explained(error, 0) from error
         return used * _GAS_MARGIN_PERCENT // 100 + _GAS_SPARE
 
-    async def _launch(self, intent: _Intent, bounds: _Bounds) -> _Flight:
+    async def _launch(self, intent: Intent, bounds: Bounds) -> Flight:
         """Broadcasts for a nonce that is free. One that a node says is taken, and does not count as taken, is watched:
         whoever has the bytes could have them mined after all, and signed for the next nonce they would pay twice.
         """
@@ -235,9 +245,12 @@ class Sender:
             while True:
                 count = await self._eth.transaction_count("latest" if self._overtakes else "pending")
                 nonce = max(count, taken + 1, max(self._in_flight, default=-1) + 1)
-                flight = _Flight(nonce, fees, self._clock(), await self._eth.block_number())
+                if (turn := present_turn()) is not None:
+                    turn.check(self.address, nonce)
+                flight = Flight(nonce, intent, fees, self._clock(), await self._eth.block_number())
+                await self._check_wanted(bounds)
                 try:
-                    await self._broadcast(flight, intent, fees)
+                    await self._broadcast(flight, fees)
                 except _NonceTaken as error:
                     more = fees.doubled().capped(self._most(intent))
                     in_time = self._clock() < bounds.deadline
@@ -254,7 +267,26 @@ class Sender:
                 self._in_flight.add(nonce)
                 return flight
 
-    async def _following(self, flight: _Flight, error: _NonceTaken) -> int | None:
+    async def _caught_up(self, bounds: Bounds) -> None:
+        """A node that is a little behind, as one of several behind an address may be, is given time."""
+        for _ in range(_LOOKS):
+            if bounds.decided is None or await is_there(self._rpc, bounds.decided) is not None:
+                return
+            await self._sleep(self._poll)
+
+    async def _check_wanted(self, bounds: Bounds) -> None:
+        """Right before it is signed. Raises BranchGone, RpcUnavailable, and CancelledError where nobody waits."""
+        if bounds.left:
+            raise asyncio.CancelledError
+        if bounds.decided is None:
+            return
+        there = await is_there(self._rpc, bounds.decided)
+        if there is False:
+            raise BranchGone(bounds.decided.number, bounds.decided.hash)
+        if there is None:
+            raise RpcUnavailable(("the node does not have the block yet that this was decided on at",))
+
+    async def _following(self, flight: Flight, error: _NonceTaken) -> int | None:
         """The account's next nonce, where that shows that the flight's is another's; None where nothing does."""
         try:
             count = await self._eth.transaction_count(
@@ -264,17 +296,16 @@ class Sender:
             return None
         return count if count > flight.nonce else None
 
-    def _most(self, intent: _Intent) -> int:
+    def _most(self, intent: Intent) -> int:
         """Wei per gas that is never exceeded."""
         return min(self._max_fee, self._overtakes // intent.gas) if self._overtakes else self._max_fee
 
-    async def _broadcast(self, flight: _Flight, intent: _Intent, fees: Fees) -> None:
-        """Signs and sends. A node that cannot be reached is no failure: watching sends the bytes again."""
-        raw = await self._signer.sign_transaction(
+    async def _signed(self, nonce: int, intent: Intent, fees: Fees) -> bytes:
+        return await self._signer.sign_transaction(
             {
                 "type": 2,
                 "chainId": await self._chain_id(),
-                "nonce": flight.nonce,
+                "nonce": nonce,
                 "to": intent.to,
                 "value": intent.value,
                 "data": "0x" + intent.data.hex(),
@@ -283,11 +314,15 @@ class Sender:
                 "maxPriorityFeePerGas": fees.tip,
             }
         )
+
+    async def _broadcast(self, flight: Flight, fees: Fees) -> None:
+        """Signs and sends. A node that cannot be reached is no failure: watching sends the bytes again."""
+        raw = await self._signed(flight.nonce, flight.intent, fees)
         first = not flight.hashes
         flight.last, flight.fees = raw, fees
         flight.hashes.append("0x" + keccak(raw).hex())
         try:
-            await self._push(raw, intent, fees)
+            await self._push(flight)
         except _OffersLess:
             if first:
                 raise
@@ -310,9 +345,10 @@ class Sender:
             self._told_chain = await self._eth.chain_id()
         return self._told_chain
 
-    async def _push(self, raw: bytes, intent: _Intent, fees: Fees) -> None:
+    async def _push(self, flight: Flight) -> None:
+        intent, fees = flight.intent, flight.fees
         try:
-            await self._eth.send(raw)
+            await self._eth.send(flight.last)
         except RpcError as error:
             message = error.message.lower()
             if any(text in message for text in _ALREADY_THERE):
@@ -331,7 +367,7 @@ class Sender:
     # ------------------------------------------------------------------------------------------- after
     # sending
 
-    async def _watch(self, flight: _Flight, intent: _Intent, bounds: _Bounds) -> Mapping[str, Any]:
+    async def _watch(self, flight: Flight, bounds: Bounds) -> Mapping[str, Any]:
         """The raw receipt of whichever of the flight's transactions is mined and deep enough.
 
         Raises _NonceTaken, TransactionCancelled or TransactionTimeout, and nothing else: what was sent may be mined
@@ -349,18 +385,19 @@ class Sender:
                     # Nodes behind one address may disagree: believe it when they have said so for a while.
                     lost_since = self._clock() if lost_since is None else lost_since
                     if self._clock() - lost_since >= self._lost_after and not await self._known(flight):
-                        return await self._instead(flight, intent, bounds)
+                        return await self._instead(flight, bounds)
                 else:
                     lost_since = None
                     if raw is not None:
                         if await self._deep_enough(raw):
                             return raw
-                    elif self._clock() >= bump_at:
-                        bump_at = self._clock() + self._bump_after
-                        await self._replace(flight, intent)
-                    else:
-                        await self._fill(range(count, flight.nonce))
-                        await self._keep_alive(flight, intent)
+                    elif await self._is_meant(flight, bounds):
+                        if self._clock() >= bump_at:
+                            bump_at = self._clock() + self._bump_after
+                            await self._replace(flight)
+                        else:
+                            await self._fill(range(count, flight.nonce))
+                            await self._keep_alive(flight)
             except (_NonceTaken, TransactionCancelled):
                 raise
             except Exception as error:  # noqa: BLE001 - of a node, a signer, a middleware: keep looking
@@ -370,7 +407,7 @@ class Sender:
                 raise TransactionTimeout(flight.hashes[-1], self._timeout, flight.nonce, ahead) from trouble
             await self._sleep(self._poll)
 
-    def _say(self, flight: _Flight, count: int) -> None:
+    def _say(self, flight: Flight, count: int) -> None:
         """What is waited for, once anybody would ask."""
         waited = self._clock() - flight.since
         if waited < _QUIET:
@@ -383,7 +420,7 @@ class Sender:
             )
         self._report(said)
 
-    async def _instead(self, flight: _Flight, intent: _Intent, bounds: _Bounds) -> Mapping[str, Any]:
+    async def _instead(self, flight: Flight, bounds: Bounds) -> Mapping[str, Any]:
         """What was mined with the flight's nonce: the receipt, if it is the same call sent at another price.
 
         Raises _NonceTaken for another program's transaction, TransactionCancelled for one that does nothing.
@@ -391,6 +428,7 @@ class Sender:
         other = await self._mined_with(flight)
         if other is None:
             raise RpcUnavailable(("a nonce is used up, and the node does not show by what",))
+        intent = flight.intent
         to, data = str(other.get("to") or ""), str(other.get("input") or other.get("data") or "0x")
         if (to.lower(), data, int(other.get("value") or "0x0", 16)) == (
             intent.to.lower(),
@@ -404,11 +442,11 @@ class Sender:
         if to.lower() == self.address.lower() and data == "0x":
             raise TransactionCancelled(flight.hashes[-1], flight.nonce, other["hash"])
         if not bounds.rivals:
-            raise RpcUnavailable((f"nonces of {_RIVALS + 1} attempts are said to be another's",))
+            raise RpcUnavailable((f"nonces of {RIVALS + 1} attempts are said to be another's",))
         bounds.rivals -= 1
         raise _NonceTaken
 
-    async def _mined_with(self, flight: _Flight) -> Mapping[str, Any] | None:
+    async def _mined_with(self, flight: Flight) -> Mapping[str, Any] | None:
         """The account's transaction with the flight's nonce, looked for in the blocks since it was sent."""
         head, mine = await self._eth.block_number(), self.address.lower()
         for number in range(head, max(flight.first_block - 1, head - _SEARCHED), -1):
@@ -417,13 +455,13 @@ class Sender:
                     return transaction
         return None
 
-    async def _look(self, flight: _Flight) -> tuple[int, Mapping[str, Any] | None]:
+    async def _look(self, flight: Flight) -> tuple[int, Mapping[str, Any] | None]:
         # The count first: if it says that the nonce is used up, a receipt of ours must already be there.
         count = await self._eth.transaction_count("latest")
         receipts = await asyncio.gather(*(self._eth.receipt(tx_hash) for tx_hash in flight.hashes))
         return count, next((receipt for receipt in receipts if receipt is not None), None)
 
-    async def _may_be_ours(self, flight: _Flight) -> bool:
+    async def _may_be_ours(self, flight: Flight) -> bool:
         """Whether it may be a transaction of the flight that used up its nonce. Another node behind the same address
         may hear of it a moment later, and where none can be asked watching finds out: to send it anew would pay twice.
         """
@@ -436,7 +474,7 @@ class Sender:
             await self._sleep(self._poll)
         return False
 
-    async def _known(self, flight: _Flight) -> bool:
+    async def _known(self, flight: Flight) -> bool:
         """Whether a node still knows a transaction of the flight, mined or waiting."""
         known = await asyncio.gather(*(self._eth.transaction(tx_hash) for tx_hash in flight.hashes))
         return any(transaction is not None for transaction in known)
@@ -446,27 +484,60 @@ class Sender:
             return True
         return await self._eth.block_number() >= int(raw["blockNumber"], 16) + self._confirmations - 1
 
-    async def _keep_alive(self, flight: _Flight, intent: _Intent) -> None:
+    async def _is_meant(self, flight: Flight, bounds: Bounds) -> bool:
+        """Whether its newest bytes may be mined where the chain stands now. What may not is withdrawn; where the node
+        does not have as many blocks, it cannot be told yet.
+        """
+        if bounds.decided is None or flight.withdrawn:
+            return True
+        there = await is_there(self._rpc, bounds.decided)
+        if there is False:
+            await self._withdraw(flight)
+        return there is True
+
+    async def _withdraw(self, flight: Flight) -> None:
+        """Takes its nonce for a transaction that does nothing, and offers more than what may wait in a pool."""
+        intent = await self._nothing()
+        fees = flight.fees.bumped(await self._eth.fees()).capped(self._most(intent))
+        flight.intent, flight.meant = intent, frozenset(flight.hashes)
+        await self._broadcast(flight, fees)
+
+    async def _nothing(self) -> Intent:
+        """The account to itself: its nonce is used up, and nothing else happens."""
+        return Intent(self.address, b"", 0, await self._estimate(self.address, b"", 0))
+
+    async def _keep_alive(self, flight: Flight) -> None:
         """Broadcasts the newest bytes again if no node knows them any more."""
         if await self._eth.transaction(flight.hashes[-1]) is None:
             with contextlib.suppress(_NonceTaken):  # the next look tells by whom
-                await self._push(flight.last, intent, flight.fees)
+                await self._push(flight)
 
     async def _fill(self, nonces: range) -> None:
         """Broadcasts what was mined with these nonces, and is not any more. The same bytes are no second payment."""
         missing = [nonce for nonce in sorted(self._mined) if nonce in nonces and nonce not in self._in_flight]
         for nonce in missing[:_MOST_FILLED]:
-            with contextlib.suppress(RpcError):  # it waits there already, or is mined after all
-                await self._eth.send(self._mined[nonce])
+            mined = self._mined[nonce]
+            there = mined.decided is None or await is_there(self._rpc, mined.decided)
+            if there is False:
+                mined = self._mined[nonce] = await self._emptied(nonce, mined)
+            if there is not None:
+                with contextlib.suppress(RpcError):  # it waits there already, or is mined after all
+                    await self._eth.send(mined.raw)
 
-    async def _replace(self, flight: _Flight, intent: _Intent) -> None:
-        fees = flight.fees.bumped(await self._eth.fees()).capped(self._most(intent))
+    async def _emptied(self, nonce: int, mined: Mined) -> Mined:
+        """What does nothing, in place of what was meant for a branch that is gone: a node may have taken that back."""
+        intent = await self._nothing()
+        fees = mined.fees.bumped(await self._eth.fees()).capped(self._most(intent))
+        return Mined(await self._signed(nonce, intent, fees), fees, None)
+
+    async def _replace(self, flight: Flight) -> None:
+        fees = flight.fees.bumped(await self._eth.fees()).capped(self._most(flight.intent))
         if fees.max_fee <= flight.fees.max_fee:
-            await self._keep_alive(flight, intent)
+            await self._keep_alive(flight)
             return
-        await self._broadcast(flight, intent, fees)
+        await self._broadcast(flight, fees)
 
-    async def _landed(self, raw: Mapping[str, Any], intent: _Intent) -> Receipt:
+    async def _landed(self, raw: Mapping[str, Any], intent: Intent) -> Receipt:
         receipt = receipt_of(raw)
         if receipt.status == 1:
             return receipt

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from leasehold.agreements import Proposal, write_file
 from leasehold.cli._command import Invocation
+from leasehold.cli._finishing import say_ordered
 from leasehold.cli._hints import said as said_of
 from leasehold.cli._output import Output
 from leasehold.client import (
@@ -42,7 +43,8 @@ P = TypeVar("P", bound=Plan[Any])
 async def open_session(
     call: Invocation, *, signs: bool = False, account: bool = True
 ) -> AsyncIterator[PoolClient]:
-    """Connect to the deployment's chain. Without `account` no wallet is needed.
+    """Connect to the deployment's chain. Without `account` no wallet is needed, nor by a guest, who has none and looks
+    at what others have shared.
 
     signs: the wallet's password is asked for at once, and the client may send. A dry run's may not.
 
@@ -52,7 +54,7 @@ async def open_session(
     signs = signs and not call.dry_run
     settings, deployment = call.settings, call.deployment
     wallet = None
-    if signs or account:
+    if signs or (account and not call.is_guest):
         wallet = LockedWallet(call.home, call.chosen(), call.password)
     opening = connect(
         deployment,
@@ -85,7 +87,7 @@ async def carry_out(
     call: Invocation,
     plan: Plan[S],
     question: str | None,
-    said: Callable[[S], str | None] = lambda outcome: None,
+    said: str | Callable[[S], str | None] | None = None,
     *,
     also: Callable[[S], Mapping[str, Json]] = lambda outcome: {},
     document: Mapping[str, Json] | None = None,
@@ -95,10 +97,10 @@ async def carry_out(
 ) -> S | None:
     """Carry a plan out once somebody has said yes; `None` if it was for show only.
 
-    question: what is asked; `None` where the steps ask. said: what the outcome is for people. document: the plan for
-    programs, a dry run's whole answer; by default what the plan tells. also: what only the command knows of the
-    outcome, such as the file that it wrote. approve: the pool may be approved. on_step: told each step as it is made.
-    waiting: `None` where the steps say themselves what is being waited for.
+    question: what is asked; `None` where the steps ask. said: what the outcome is for people, or what tells it.
+    document: the plan for programs, a dry run's whole answer; by default what the plan tells. also: what only the
+    command knows of the outcome, such as the file that it wrote. approve: the pool may be approved. on_step: told each
+    step as it is made. waiting: `None` where the steps say themselves what is being waited for.
     A group's plan ends in a proposal, which is written.
 
     Raises:
@@ -119,6 +121,7 @@ async def carry_out(
     last: Step | None = None
     with call.out.working(waiting) if waiting else nullcontext():
         async for last in client.steps(plan, approve=approve):
+            say_ordered(call.out, last)
             on_step(last)
     if isinstance(last, ProposalMade):
         warn_of_refusal(call, await refusal_of(client, last.proposal))
@@ -127,7 +130,7 @@ async def carry_out(
     outcome = cast("S", last)
     transaction = outcome.transaction() if isinstance(outcome, Sent) else {}
     call.out.answer({**document, **outcome.to_json(client.money), **also(outcome), **transaction})
-    if sentence := said(outcome):
+    if sentence := said(outcome) if callable(said) else said:
         call.out.say(sentence)
     return outcome
 

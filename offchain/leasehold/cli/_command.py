@@ -14,6 +14,7 @@ as the function is, or as `shared` is told; its file's place in `GROUPS` (`_lazy
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
@@ -27,6 +28,7 @@ from leasehold import Deployment
 from leasehold.cli._asking import NobodyThere, ask_password
 from leasehold.cli._options import (
     AsGroup,
+    AsSafe,
     DryRun,
     ForAccount,
     Globals,
@@ -46,15 +48,22 @@ from leasehold.home import Home, Kind
 
 if TYPE_CHECKING:
     from leasehold.chain import KeyInfo
+    from leasehold.client import SafeAt
+
+
+def _safe(address: str) -> SafeAt:
+    from leasehold.client import SafeAt  # here: help does without
+
+    return SafeAt(address)
 
 
 @dataclass
 class Invocation:
     """What a command was called with. Nothing is read or opened before it is asked for.
 
-    group, account: whom it acts for, if not the wallet's own account: a group by name, or an account as it was typed
-    whose delegate the wallet is. proposal: where a group's proposal is written; `None` for a new file here. asks:
-    whether a password is asked for where none is given.
+    group, account: whom it acts for, if not the wallet's own account: a group by name or a Safe, or an account as it
+    was typed whose delegate the wallet is. proposal: where a group's proposal is written; `None` for a new file here.
+    asks: whether a password is asked for where none is given.
     """
 
     given: Globals
@@ -62,7 +71,7 @@ class Invocation:
     wallet: str | None = None
     password_file: Path | None = None
     dry_run: bool = False
-    group: str | None = None
+    group: str | SafeAt | None = None
     account: str | None = None
     proposal: Path | None = None
     name: str = "command"
@@ -76,6 +85,7 @@ class Invocation:
         for_account: ForAccount = None,
         as_group: AsGroup = None,
         of_group: OfGroup = None,
+        as_safe: AsSafe = None,
         proposal: ProposalPath = None,
         wallet: Wallet = None,
         password_file: PasswordFile = None,
@@ -87,7 +97,10 @@ class Invocation:
         them (`shared` reads them here). A proposal moves nothing: no question is asked.
         """
         given = ctx.obj if isinstance(ctx.obj, Globals) else Globals()
-        group = of_group if as_group is None else as_group
+        named = of_group if as_group is None else as_group
+        if named is not None and as_safe is not None:
+            raise typer.BadParameter("Say --as-group or --as-safe, not both.")
+        group = named if as_safe is None else _safe(as_safe)
         out = Output(as_json=as_json, yes=yes or group is not None)
         name = ctx.info_name or "command"
         return cls(given, out, wallet, password_file, dry_run, group, for_account, proposal, name)
@@ -121,6 +134,14 @@ class Invocation:
         deployment = self.deployment if Kind(kind).of_a_pool else None
         things = self.home.names(deployment).called(Kind(kind), text)
         return things[0] if things else text
+
+    @property
+    def is_guest(self) -> bool:
+        """Whether there is no wallet here, and something that others have shared. Raises SettingsError."""
+        named = self.wallet or self.settings.wallet or self.group or self.account
+        if named or self.home.keystore.list():
+            return False
+        return bool(self.home.shared_access(self.deployment).received(int(time.time())))
 
     def chosen(self) -> KeyInfo:
         """The wallet that is meant: the one named, else the setting's, else the only one.
@@ -178,8 +199,8 @@ P = ParamSpec("P")
 Command = Callable[Concatenate[Invocation, P], Coroutine[object, object, int | None]]
 Options = frozenset[str]
 
-AS_GROUP = frozenset({"as_group"})
-OF_GROUP = frozenset({"of_group"})
+AS_GROUP = frozenset({"as_group", "as_safe"})
+OF_GROUP = frozenset({"of_group", "as_safe"})
 PROPOSAL = frozenset({"proposal"})
 WALLET = frozenset({"wallet"})
 PASSWORD_FILE = frozenset({"password_file"})

@@ -63,6 +63,13 @@ HINTS: Final[dict[str, str]] = {
         "move it with `leasehold move`, or close it with `leasehold close`, which pays up to the begin of the outage."
     ),
     "standby-unknown": "move it with `leasehold move` instead.",
+    # a workload's parts as they are typed
+    "port-unreadable": "write --port 8080, 8080:18080 or 53/udp.",
+    "dataset-unreadable": "write --dataset CID:/data/name.",
+    "volume-unreadable": "write --volume NAME:/data or NAME:/data:100GiB.",
+    "source-unreadable": "write --volume-from NAME=CID beside --volume NAME:/data.",
+    "ulimit-unreadable": "write --ulimit nofile=65536 or memlock=unlimited.",
+    "quote-open": "",
     # images
     "image-not-found": "check the name and the tag; for a private one run `leasehold registry login {registry}`.",
     "registry-busy": "wait, run `leasehold registry login {registry}`, or name the image by its digest.",
@@ -111,6 +118,9 @@ HINTS: Final[dict[str, str]] = {
     "pays-from-ledger": (
         "put what it needs into the ledger first, with `leasehold wallet deposit AMOUNT --to {account}`."
     ),
+    "no-such-service": "see `leasehold services`.",
+    "not-shared": "see `leasehold access list`, or name the key.",
+    "access-over": "ask for `leasehold access share LEASE --to KEY` again.",
     "no-group-session": "get one with `leasehold group session {group}`.",
     "no-delegate": "ask for `leasehold delegate set {delegate} --cap AMOUNT`.",
     "holder-refused": "open it again with `leasehold wallet unlock`, or lock it with `leasehold wallet lock`.",
@@ -127,6 +137,7 @@ HINTS: Final[dict[str, str]] = {
     "not-of-this-lease": "ask {account} for `leasehold accept-transfer {lease:lease}`.",
     "run-is-another": "`leasehold run --attach {name}` goes on with it; give this one another --name.",
     "results-in-the-way": "name another with --results, or move it away.",
+    "budget-missing": "name the most that it may spend in all with --budget.",
     "budget-too-small": "raise --budget, or take a smaller --share.",
     "no-pool-named": "run `leasehold init`, or pass --deployment FILE before the command.",
     "pool-may-take-nothing": "run `leasehold wallet approve AMOUNT` with what you mean to spend.",
@@ -152,6 +163,7 @@ PROBLEMS: Final[dict[str, str]] = {
     "machine-stalled": (
         "Machine {machine} left a lease unstarted and takes none until `leasehold provider recover {machine}`"
     ),
+    "quote-open": "--{field}: '{text}' has a quote without its other end.",
     "no-such-span": "Leases last from --min to --max, at most {most:duration}",
 }
 """The problem itself, where a command or an option stands in that."""

@@ -85,6 +85,13 @@ def _machine(text: str) -> int:
 
 MACHINE = Read(_machine, named="machine")
 
+Seconds = Annotated[int | None, SECONDS]
+"""A duration, if one was typed; as the others."""
+Cells = Annotated[int | None, SHARE]
+Day = Annotated[int | None, DAY]
+OneLease = Annotated[int | None, LEASE]
+Account = Annotated[str | None, ACCOUNT]
+
 # ------------------------------------------------------------------------------------------- that `shared` gives out
 
 JsonFlag = Annotated[bool, option("--json", "One JSON document on stdout, messages on stderr.")]
@@ -113,6 +120,7 @@ OfGroup = Annotated[
     str | None,
     option("--as-group NAME", "Of this group's leases, instead of yours.", autocompletion=known_groups),
 ]
+AsSafe = Annotated[str | None, option("--as-safe ADDRESS", "The same for a Safe, whose owners approve it.")]
 ProposalPath = Annotated[
     Path | None, option("--proposal FILE", "Where --as-group writes; by default a new file here.")
 ]
@@ -159,6 +167,11 @@ FaultId = Annotated[
 ]
 ShareArgument = Annotated[int, argument("SHARE", "1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones."), SHARE]
 AmountOrAll = Annotated[str | None, argument("AMOUNT", "Whole tokens, or `all`."), unless("all")]
+WishedShare = Annotated[
+    Cells, option("--share SHARE", "1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones, by default 1.")
+]
+Search = Annotated[str | None, option("--search -s SEARCH", "Which machines, as `leasehold machines` does.")]
+Spot = Annotated[bool, option("--spot", "At the lower price for leases that may be ended with notice.")]
 MaxPrice = Annotated[str | None, option("--max-price AMOUNT", "Most whole tokens per GPU-hour.")]
 AllowUnverified = Annotated[bool, option("--allow-unverified", "Machines that nobody has measured, too.")]
 WithoutAgent = Annotated[

@@ -22,7 +22,7 @@ from leasehold.cli._waiting import waiting
 from leasehold.errors import LeaseholdError
 
 if TYPE_CHECKING:
-    from leasehold.market import Json
+    from leasehold.market import Json, Listing
 
 
 _UNFOLDED = 100_000  # columns, where nobody has said how many there are
@@ -62,6 +62,7 @@ class Output:
         self.yes = yes
         self.if_interrupted = "Interrupted."
         self._change: Callable[[str], None] | None = None
+        self._back: Callable[[str], None] = lambda text: None
         self._said = ""
         self.out = Console(highlight=False, soft_wrap=True)
         self.err = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -83,6 +84,12 @@ class Output:
     def warn(self, text: str) -> None:
         """A line for people that must not be missed, and is no part of the answer."""
         self.err.print(f"[yellow]{escape(text)}[/yellow]")
+
+    def warn_of(self, *listings: Listing) -> None:
+        """Say what of machines' documents could not be had."""
+        for listing in listings:
+            if listing.missing and not self.as_json:
+                self.warn(f"Machine {listing.id}: {listing.missing}")
 
     def pairs(self, title: str, rows: Sequence[tuple[str, str]]) -> None:
         """Names and values, one a line."""
@@ -158,16 +165,19 @@ class Output:
         if self._change is not None:
             outer, said = self._change, self._said
             outer(what)
-            yield outer
-            outer(said)
+            try:
+                yield outer
+            finally:
+                self._said = said
+                self._back(plain(said))
             return
-        with waiting(self.err, plain(what)) as change:
+        with waiting(self.err, plain(what)) as shown:
 
             def update(text: str) -> None:
                 self._said = text
-                change(plain(text))
+                shown.change(plain(text))
 
-            self._change, self._said = update, what
+            self._change, self._back, self._said = update, shown.back_to, what
             try:
                 yield update
             finally:
@@ -183,6 +193,9 @@ class Output:
     @contextmanager
     def transferring(self, what: str) -> Iterator[Callable[[int, int | None], None]]:
         """A progress bar in bytes; the yielded function takes (done, total or `None`)."""
+        if not self.err.is_terminal:
+            yield lambda done, total: None
+            return
         said = TextColumn("{task.description}")
         columns = (SpinnerColumn(), said, BarColumn(), DownloadColumn(), TransferSpeedColumn())
         with Progress(*columns, console=self.err, transient=True) as progress:

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from leasehold import format_lease
 from leasehold.cli._asking import Interrupted, NobodyThere, ask_word
 from leasehold.cli._command import Invocation
-from leasehold.cli._finishing import say_ordered
 from leasehold.cli._hints import why_declined
+from leasehold.cli._workload import show_quotes
 from leasehold.cli.access import Harmless
 from leasehold.client import CodeHandedIn, Ended, Extended, HandedOver, LeasesOpened, Step
 from leasehold.market import format_duration, format_size, format_time
@@ -29,15 +29,11 @@ def show_plan(call: Invocation, plan: RunPlan) -> None:
         out.say(f"Run {plan.request.name} goes on as it was left.")
     if plan.first is None:
         return
-    for opening, listing in zip(plan.first.openings, plan.first.listings, strict=True):
-        unit = "CPU unit" if listing.sells_gpus is False else "GPU"
-        title = f"Run {plan.request.name}: first on machine {listing.id}, {listing.model or 'unknown model'}"
-        out.pairs(title, opening.quote.rows(money, unit))
-    if rows := plan.first.image_rows():
-        out.pairs("What its registry has now", rows)
+    name = plan.request.name
+    show_quotes(out, plan.first, lambda number, model: f"Run {name}: first on machine {number}, {model}")
     bounds = [f"it lasts {format_duration(rules.at_most)} at most"]
     if rules.price:
-        bounds.append(f"another machine may ask {money.show(rules.price)} per GPU-hour")
+        bounds.append(f"another machine may ask {money.show(rules.price)} an hour for as much")
     if rules.budget:
         bounds.append(f"all tries together hold and spend {money.show(rules.budget)} at most")
     out.say(f"Another machine is tried where this one fails; {', '.join(bounds)}.")
@@ -53,7 +49,6 @@ class RunTeller:
 
     def __call__(self, step: Step) -> None:
         out, money = self._call.out, self._plan.client.money
-        say_ordered(self._call, step)
         if isinstance(step, RunLog):
             data = self._harmless.feed(step.data) if self._harmless else step.data
             self._to.buffer.write(data)

@@ -12,12 +12,21 @@ from leasehold.cli._output import plain
 from leasehold.client import PoolClient, known_leases, logs_of
 
 
-async def print_logs(client: PoolClient, leases: Sequence[int], *, tail: int | None, follow: bool) -> None:
+async def print_logs(
+    client: PoolClient,
+    leases: Sequence[int],
+    *,
+    tail: int | None,
+    follow: bool,
+    since: int | None = None,
+    timestamps: bool = False,
+) -> None:
     """Line by line, each behind its lease's number and name. Why one has no more stands on standard error."""
     names = {lease.id: lease.tag.name for lease in await known_leases(client)}
     shown = {lease: f"{format_lease(lease)} {names.get(lease) or ''}".rstrip() for lease in leases}
     width = max(map(len, shown.values()))
-    async with aclosing(logs_of(client, leases, tail=tail, follow=follow)) as lines:  # type: ignore[type-var]
+    read = logs_of(client, leases, tail=tail, follow=follow, since=since, timestamps=timestamps)
+    async with aclosing(read) as lines:  # type: ignore[type-var]
         async for line in lines:
             front = f"{shown[line.lease]:<{width}} | "
             if line.problem is not None:

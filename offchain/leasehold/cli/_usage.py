@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typer._click.exceptions import ClickException, NoArgsIsHelpError, UsageError
+from typer._click.exceptions import BadOptionUsage, ClickException, NoArgsIsHelpError, UsageError
 
 __all__ = ["ClickException", "NoArgsIsHelpError", "usage_sentence"]
 
@@ -10,6 +10,8 @@ __all__ = ["ClickException", "NoArgsIsHelpError", "usage_sentence"]
 def usage_sentence(error: ClickException) -> str:
     """What is wrong, and what was meant or where it is explained."""
     problem = " ".join(error.format_message().split()).removesuffix(".")
+    if isinstance(error, BadOptionUsage):
+        return f"{problem}: write its value behind it."
     if problem.endswith("?") or not isinstance(error, UsageError) or error.ctx is None:
         return problem if problem.endswith("?") else f"{problem}."
     return f"{problem}: see `{error.ctx.command_path} --help`."

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.markup import escape as markup
@@ -34,17 +35,27 @@ class _Said:
         return Text(str(self))
 
 
+@dataclass(frozen=True)
+class Shown:
+    """What is waited for, as it is shown. change: it is something else now, which where nothing can be drawn over is a
+    line. back_to: it is what it was before, which nobody is told at once: that would be one line for each thing done.
+    """
+
+    change: Callable[[str], None]
+    back_to: Callable[[str], None]
+
+
 @contextmanager
-def waiting(console: Console, what: str) -> Iterator[Callable[[str], None]]:
-    """Say what is waited for, already free of what steers a terminal; the yielded function changes it."""
+def waiting(console: Console, what: str) -> Iterator[Shown]:
+    """Say what is waited for, already free of what steers a terminal."""
     said = _Said(what)
+
+    def put(text: str) -> None:
+        said.text = text
+
     if console.is_terminal:
         with console.status(said):
-
-            def change(text: str) -> None:
-                said.text = text
-
-            yield change
+            yield Shown(put, put)
         return
     over, printed = threading.Event(), threading.Lock()
 
@@ -54,7 +65,7 @@ def waiting(console: Console, what: str) -> Iterator[Callable[[str], None]]:
 
     def update(text: str) -> None:
         if text != said.text:
-            said.text = text
+            put(text)
             line()
 
     def remind() -> None:
@@ -66,7 +77,7 @@ def waiting(console: Console, what: str) -> Iterator[Callable[[str], None]]:
     reminder = threading.Thread(target=remind, daemon=True)
     reminder.start()
     try:
-        yield update
+        yield Shown(update, put)
     finally:
         over.set()
         reminder.join()

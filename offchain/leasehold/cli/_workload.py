@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -12,113 +11,122 @@ from leasehold.cli._command import Invocation
 from leasehold.cli._from_template import from_template
 from leasehold.cli._given import parse_variable, read_secret, read_variables
 from leasehold.cli._options import argument, option
-from leasehold.client import PinnedWorkload
-from leasehold.copying import CodeFolder
-from leasehold.market import InvalidInput
+from leasehold.cli._output import Output, plain
+from leasehold.client import RentPlan
+from leasehold.copying import CodeContents, CodeFolder
+from leasehold.market import (
+    InvalidInput,
+    format_size,
+    read_command,
+    read_dataset,
+    read_port,
+    read_readiness,
+    read_ulimit,
+    read_volumes,
+)
 from leasehold.workload import Workload, load_workload
 
 CommandLine = Annotated[list[str] | None, argument("[COMMAND]...", "After `--`.")]
-Template = Annotated[
-    str | None, option("--template NAME", "What `leasehold templates` lists, or a file like those.")
-]
-WorkloadFile = Annotated[Path | None, option("--file -f FILE", "The workload, as TOML or JSON.")]
-Image = Annotated[
-    str | None,
-    option("--image IMAGE", "Such as pytorch/pytorch:2.5; or name@sha256:DIGEST, ipfs:CID, sha256:ID."),
-]
-Env = Annotated[
-    list[str] | None, option("--env -e NAME[=VALUE]", "Set a variable; without a value as it is set here.")
-]
-EnvFile = Annotated[
-    list[Path] | None, option("--env-file FILE", "Variables, NAME=VALUE or NAME on each line.")
-]
-Memory = Annotated[str | None, option("--memory SIZE", "Such as 16GiB.")]
-Cpu = Annotated[float | None, option("--cpu CORES", "Cores, parts allowed.")]
-Disk = Annotated[str | None, option("--disk SIZE", "Such as 100GB.")]
-Ports = Annotated[list[str] | None, option("--port -p PORT[:HOST][/udp]", "Publish a port.")]
-Datasets = Annotated[list[str] | None, option("--dataset -d CID:PATH", "Mount a dataset, read-only.")]
-VolumeTexts = Annotated[
-    list[str] | None,
-    option("--volume -v NAME:PATH[:SIZE]", "What stays from one lease to the next, encrypted."),
-]
-VolumeSources = Annotated[
-    list[str] | None,
-    option("--volume-from NAME=CID", "What a volume holds that is made anew: an export of it."),
-]
-Outputs = Annotated[list[str] | None, option("--output -o PATH", "A result: encrypted to you, on IPFS.")]
-Public = Annotated[bool, option("--public", "Results that all may read.")]
-SshKey = Annotated[
-    list[Path] | None, option("--ssh-key FILE", "Public keys for `leasehold ssh`; by default yours.")
-]
-Batch = Annotated[bool, option("--batch", "A job: the lease closes when the command has ended.")]
-Egress = Annotated[str | None, option("--egress none|internet", "What it may reach.")]
-Gvisor = Annotated[bool, option("--gvisor", "Run under gVisor.")]
-Name = Annotated[
-    str | None, option("--name NAME", "What you call it, in `leasehold leases` and to the agent.")
-]
-Entrypoint = Annotated[
-    str | None, option("--entrypoint PROGRAM", "In place of the image's, arguments too; empty: none.")
-]
-Workdir = Annotated[str | None, option("--workdir PATH", "Where the command starts.")]
-User = Annotated[str | None, option("--user USER[:GROUP]", "Who runs it, by name or number.")]
-Hostname = Annotated[str | None, option("--hostname NAME", "What the container calls itself.")]
-UlimitTexts = Annotated[
-    list[str] | None, option("--ulimit NAME=MOST", "nofile, memlock or stack of each process.")
-]
-Shm = Annotated[str | None, option("--shm SIZE", "/dev/shm; by default half of the memory.")]
-Secrets = Annotated[
-    list[str] | None,
-    option("--secret NAME[=@FILE]", "What the file, or the variable NAME here, holds, at /run/secrets/NAME."),
-]
-RestartWhen = Annotated[
-    str | None, option("--restart never|on-failure|always", "When it is started again after its end.")
-]
-Ready = Annotated[
-    str | None, option("--ready COMMAND|http:PORT/PATH", "What must hold before billing begins.")
-]
-Grace = Annotated[str | None, option("--grace DURATION", "From SIGTERM to SIGKILL, such as 2m.")]
-
-CodePlace = Annotated[
-    str | None, option("--code DIR[:PATH]", "A folder that goes in, to /work; not what .gitignore names.")
-]
-
 _KEYS = ("id_ed25519.pub", "id_ecdsa.pub", "id_rsa.pub")
+_AS_TYPED = (
+    "image", "cpu", "memory", "disk", "egress", "name", "workdir", "user", "hostname", "shm", "restart", "grace",
+)  # fmt: skip
+"""Fields of a workload that are what was typed."""
 
 
 @dataclass(frozen=True)
 class WorkloadFlags:
     """All that a workload is made of on the command line, but for what it runs."""
 
-    file: WorkloadFile = None
-    template: Template = None
-    image: Image = None
-    env: Env = None
-    env_file: EnvFile = None
-    cpu: Cpu = None
-    memory: Memory = None
-    disk: Disk = None
-    ports: Ports = None
-    datasets: Datasets = None
-    volumes: VolumeTexts = None
-    volume_sources: VolumeSources = None
-    outputs: Outputs = None
-    public: Public = False
-    ssh_keys: SshKey = None
-    batch: Batch = False
-    egress: Egress = None
-    gvisor: Gvisor = False
-    name: Name = None
-    entrypoint: Entrypoint = None
-    workdir: Workdir = None
-    user: User = None
-    hostname: Hostname = None
-    ulimits: UlimitTexts = None
-    shm: Shm = None
-    secrets: Secrets = None
-    restart: RestartWhen = None
-    ready: Ready = None
-    grace: Grace = None
-    code: CodePlace = None
+    file: Annotated[Path | None, option("--file -f FILE", "The workload, as TOML or JSON.")] = None
+    template: Annotated[
+        str | None, option("--template NAME", "What `leasehold templates` lists, or a file like those.")
+    ] = None
+    image: Annotated[
+        str | None,
+        option("--image IMAGE", "Such as pytorch/pytorch:2.5; or name@sha256:DIGEST, ipfs:CID, sha256:ID."),
+    ] = None
+    env: Annotated[
+        list[str] | None,
+        option("--env -e NAME[=VALUE]", "Set a variable; without a value as it is set here."),
+    ] = None
+    env_file: Annotated[
+        list[Path] | None, option("--env-file FILE", "Variables, NAME=VALUE or NAME on each line.")
+    ] = None
+    cpu: Annotated[float | None, option("--cpu CORES", "Cores, parts allowed.")] = None
+    memory: Annotated[str | None, option("--memory SIZE", "Such as 16GiB.")] = None
+    disk: Annotated[str | None, option("--disk SIZE", "Such as 100GB.")] = None
+    ports: Annotated[list[str] | None, option("--port -p PORT[:HOST][/udp]", "Publish a port.")] = None
+    datasets: Annotated[list[str] | None, option("--dataset -d CID:PATH", "Mount a dataset, read-only.")] = (
+        None
+    )
+    volumes: Annotated[
+        list[str] | None,
+        option("--volume -v NAME:PATH[:SIZE]", "What stays from one lease to the next, encrypted."),
+    ] = None
+    volume_sources: Annotated[
+        list[str] | None,
+        option("--volume-from NAME=CID", "What a volume holds that is made anew: an export of it."),
+    ] = None
+    outputs: Annotated[
+        list[str] | None, option("--output -o PATH", "A result: encrypted to you, on IPFS.")
+    ] = None
+    public: Annotated[bool, option("--public", "Results that all may read.")] = False
+    ssh_keys: Annotated[
+        list[Path] | None, option("--ssh-key FILE", "Public keys for `leasehold ssh`; by default yours.")
+    ] = None
+    batch: Annotated[bool, option("--batch", "A job: the lease closes when the command has ended.")] = False
+    egress: Annotated[str | None, option("--egress none|internet", "What it may reach.")] = None
+    gvisor: Annotated[bool, option("--gvisor", "Run under gVisor.")] = False
+    name: Annotated[
+        str | None, option("--name NAME", "What you call it, in `leasehold leases` and to the agent.")
+    ] = None
+    entrypoint: Annotated[
+        str | None, option("--entrypoint PROGRAM", "In place of the image's, arguments too; empty: none.")
+    ] = None
+    workdir: Annotated[str | None, option("--workdir PATH", "Where the command starts.")] = None
+    user: Annotated[str | None, option("--user USER[:GROUP]", "Who runs it, by name or number.")] = None
+    hostname: Annotated[str | None, option("--hostname NAME", "What the container calls itself.")] = None
+    ulimits: Annotated[
+        list[str] | None, option("--ulimit NAME=MOST", "nofile, memlock or stack of each process.")
+    ] = None
+    shm: Annotated[str | None, option("--shm SIZE", "/dev/shm; by default half of the memory.")] = None
+    secrets: Annotated[
+        list[str] | None,
+        option(
+            "--secret NAME[=@FILE]", "What the file, or the variable NAME here, holds, at /run/secrets/NAME."
+        ),
+    ] = None
+    restart: Annotated[
+        str | None, option("--restart never|on-failure|always", "When it is started again after its end.")
+    ] = None
+    ready: Annotated[
+        str | None, option("--ready COMMAND|http:PORT/PATH", "What must hold before billing begins.")
+    ] = None
+    grace: Annotated[str | None, option("--grace DURATION", "From SIGTERM to SIGKILL, such as 2m.")] = None
+    code: Annotated[
+        str | None, option("--code DIR[:PATH]", "A folder that goes in, to /work; not what .gitignore names.")
+    ] = None
+    checkpoint_every: Annotated[
+        str | None,
+        option(
+            "--checkpoint-every DURATION", "Keep what it has got to, such as every 10m, to go on elsewhere."
+        ),
+    ] = None
+    checkpoint_path: Annotated[
+        str | None, option("--checkpoint-path PATH", "The folder that is kept; by default /checkpoint.")
+    ] = None
+    checkpoint_command: Annotated[
+        str | None,
+        option("--checkpoint-command COMMAND", "Run inside before, to bring that folder up to date."),
+    ] = None
+    checkpoint_size: Annotated[
+        str | None,
+        option("--checkpoint-size SIZE", "The most that it holds; counts thrice on the lease's disk."),
+    ] = None
+    checkpoint_from: Annotated[
+        str | None, option("--checkpoint-from CID", "A checkpoint that it begins with.")
+    ] = None
 
     @property
     def names_a_workload(self) -> bool:
@@ -127,13 +135,8 @@ class WorkloadFlags:
 
 
 def code_folder(flags: WorkloadFlags) -> CodeFolder | None:
-    """The folder that goes in, of `DIR` or `DIR:/PATH`."""
-    if flags.code is None:
-        return None
-    folder, colon, at = flags.code.rpartition(":")
-    if not colon or not at.startswith("/"):
-        return CodeFolder(Path(flags.code))
-    return CodeFolder(Path(folder), at)
+    """The folder that goes in, if one does."""
+    return None if flags.code is None else CodeFolder.read(flags.code)
 
 
 def build_workload(
@@ -164,27 +167,16 @@ def build_workload(
     elif flags.image is None:
         raise InvalidInput("What should run? Name an image with --image, a --template, or a --file.")
     given: dict[str, object | None] = {
-        "image": flags.image,
+        **{field: getattr(flags, field) for field in _AS_TYPED},
         "command": list(command or ()) or None,
-        "cpu": flags.cpu,
-        "memory": flags.memory,
-        "disk": flags.disk,
-        "egress": flags.egress,
         "runtime": "gvisor" if flags.gvisor else None,
         "kind": "batch" if flags.batch else None,
-        "name": flags.name,
-        "entrypoint": None if flags.entrypoint is None else _words("--entrypoint", flags.entrypoint),
-        "workdir": flags.workdir,
-        "user": flags.user,
-        "hostname": flags.hostname,
-        "ulimits": dict(map(_ulimit, flags.ulimits or ())) or None,
-        "shm": flags.shm,
-        "restart": flags.restart,
-        "readiness": None if flags.ready is None else _readiness(flags.ready),
-        "grace": flags.grace,
-        "ports": [_port(text) for text in flags.ports or ()] or None,
-        "datasets": [_dataset(text) for text in flags.datasets or ()] or None,
-        "volumes": _volumes(flags.volumes or (), flags.volume_sources or ()) or None,
+        "entrypoint": None if flags.entrypoint is None else read_command(flags.entrypoint, "entrypoint"),
+        "ulimits": dict(map(read_ulimit, flags.ulimits or ())) or None,
+        "readiness": None if flags.ready is None else read_readiness(flags.ready),
+        "ports": [read_port(text) for text in flags.ports or ()] or None,
+        "datasets": [read_dataset(text) for text in flags.datasets or ()] or None,
+        "volumes": read_volumes(flags.volumes or (), flags.volume_sources or ()) or None,
         "outputs": [{"path": path, "public": flags.public} for path in flags.outputs or ()] or None,
         "ssh_keys": _ssh_keys(flags.ssh_keys or (), Path.home() / ".ssh")
         if flags.ssh_keys or "ssh_keys" not in data
@@ -194,6 +186,7 @@ def build_workload(
     for field, added in (
         ("env", {**read_variables(flags.env_file or ()), **dict(map(parse_variable, flags.env or ()))}),
         ("secrets", secrets),
+        ("checkpoint", _checkpoint(flags)),
     ):
         if added:
             present = data.get(field)
@@ -201,67 +194,39 @@ def build_workload(
     return call.home.dataset_keys.given_to(load_workload(data, recipients=[recipient] if recipient else ()))
 
 
-def say_image(call: Invocation, pinned: PinnedWorkload | None) -> None:
-    """What a tag stands for, for people."""
-    if pinned is not None and (rows := pinned.rows()):
-        call.out.pairs("What its registry has now", rows)
+def show_quotes(out: Output, plan: RentPlan, title: Callable[[int, str], str]) -> None:
+    """What each machine of a plan costs, and what a tag stands for. title: of a machine, by its number and model."""
+    for opening, listing in zip(plan.openings, plan.listings, strict=True):
+        shown = title(listing.id, listing.model or "unknown model")
+        out.pairs(shown, opening.quote.rows(plan.client.money, listing.sells_gpus))
+    show_image(out, plan.image_rows())
 
 
-def _words(flag: str, text: str) -> list[str]:
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        raise InvalidInput(f"{flag}: '{text}' has a quote without its other end.") from error
+def show_code(out: Output, code: CodeContents) -> None:
+    """What goes in, and what cannot."""
+    out.say(f"Code: {code.tree.files} files, {format_size(code.tree.size)}, to {code.folder.at}.")
+    if code.skipped:
+        first = plain(code.skipped[0])
+        out.warn(f"{len(code.skipped)} entries cannot go along, such as {first}: unreadable, or no files.")
 
 
-def _ulimit(text: str) -> tuple[str, object]:
-    name, equals, most = text.partition("=")
-    if not equals:
-        raise InvalidInput(f"'{text}' sets no limit: write --ulimit nofile=65536 or memlock=unlimited.")
-    return name, int(most) if most.isdecimal() else most
+def show_image(out: Output, rows: Sequence[tuple[str, str]]) -> None:
+    """What a tag stands for."""
+    if rows:
+        out.pairs("What its registry has now", rows)
 
 
-def _readiness(text: str) -> dict[str, object]:
-    port, slash, path = text.removeprefix("http:").partition("/")
-    if text.startswith("http:") and port.isdecimal():
-        return {"http": {"port": int(port), **({"path": f"/{path}"} if slash else {})}}
-    return {"command": _words("--ready", text)}
-
-
-def _port(text: str) -> dict[str, object]:
-    numbers, _, protocol = text.partition("/")
-    container, _, host = numbers.partition(":")
-    if not container.isdecimal() or (host and not host.isdecimal()):
-        raise InvalidInput(f"'{text}' is no port: write --port 8080, 8080:18080 or 53/udp.")
-    port: dict[str, object] = {"container": int(container), "protocol": protocol or "tcp"}
-    return {**port, "host": int(host)} if host else port
-
-
-def _dataset(text: str) -> dict[str, object]:
-    cid, colon, path = text.partition(":")
-    if not colon:
-        raise InvalidInput(f"'{text}' has no place: write --dataset CID:/data/name.")
-    return {"cid": cid, "path": path}
-
-
-def _volumes(mounts: Sequence[str], sources: Sequence[str]) -> list[dict[str, object]]:
-    volumes = {str(volume["name"]): volume for volume in map(_volume, mounts)}
-    for text in sources:
-        name, _, cid = text.partition("=")
-        if name not in volumes or not cid:
-            raise InvalidInput(
-                f"'{text}' fills no volume: write --volume-from NAME=CID beside --volume NAME:/data."
-            )
-        volumes[name] = {**volumes[name], "source": cid}
-    return list(volumes.values()) if sources else [_volume(text) for text in mounts]
-
-
-def _volume(text: str) -> dict[str, object]:
-    name, colon, rest = text.partition(":")
-    path, sized, size = rest.partition(":")
-    if not colon or not path:
-        raise InvalidInput(f"'{text}' has no place: write --volume NAME:/data or NAME:/data:100GiB.")
-    return {"name": name, "path": path, **({"size": size} if sized else {})}
+def _checkpoint(flags: WorkloadFlags) -> dict[str, object]:
+    """Nothing where nothing is said of it; any word of it makes checkpoints."""
+    command = flags.checkpoint_command
+    given = {
+        "interval": flags.checkpoint_every,
+        "path": flags.checkpoint_path,
+        "command": None if command is None else read_command(command, "checkpoint"),
+        "size": flags.checkpoint_size,
+        "source": flags.checkpoint_from,
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _ssh_keys(given: Sequence[Path], folder: Path) -> list[str] | None:

@@ -18,19 +18,19 @@ from leasehold.cli._choosing import meant
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
 from leasehold.cli._finishing import say_finish
 from leasehold.cli._given import parse_variable
-from leasehold.cli._options import AnyLeases, RunningLease, Several, argument, option
+from leasehold.cli._options import SECONDS, AnyLeases, RunningLease, Several, argument, option
 from leasehold.cli._output import plain
 from leasehold.cli._several_logs import print_logs
 from leasehold.cli._terminal import attach
 from leasehold.client import SshDoor, Which, choose_lease, finish_of, is_named, mint_key, ssh_door
 from leasehold.errors import AgentError, LeaseholdError
-from leasehold.market import AgentClient, format_size
-from leasehold.market.wire import LeaseReading
+from leasehold.market import AgentClient
+from leasehold.market.wire import AgentUnreachable
+from leasehold.tables import readings_table
 
 SETTLING = 5.0  # seconds after the end of a log in which its agent sees that the command has ended
 SSH_FAILED: Final = 255
 _READINGS = 10
-_COLUMNS = ("UTC", "cores", "memory", "processes", "disk read / written", "received / sent", "cards")
 Env = Annotated[list[str] | None, option("--env -e NAME=VALUE")]
 
 
@@ -42,20 +42,29 @@ async def logs(
     several: Several,
     follow: Annotated[bool, option("--follow -f", "Go on until the workload ends.")] = False,
     tail: Annotated[int | None, option("--tail -n N", "Only the last lines.", min=0)] = None,
+    since: Annotated[
+        int | None, option("--since DURATION", "Nothing older, by the machine's clock: 10m, 2h."), SECONDS
+    ] = None,
+    timestamps: Annotated[
+        bool, option("--timestamps -t", "Begin each line with when it was written.")
+    ] = False,
 ) -> int:
     """Print what workloads have written, on their standard output and error.
 
     Of several leases each line begins with its own. With `--follow` it leaves with the exit code of a command that has
     ended by itself, and says so; of several, with the first that is not 0.
     """
+    earliest = None if since is None else int(time.time()) - since
     async with open_session(call) as client:
         await client.index()
         chosen = await meant(client, leases, several, Which.ANY if leases else Which.LIVE)
         if len(chosen) > 1:
-            await print_logs(client, chosen, tail=tail, follow=follow)
+            await print_logs(client, chosen, tail=tail, follow=follow, since=earliest, timestamps=timestamps)
         else:
             async with client.agent_of(chosen[0]) as agent:
-                await print_log(agent.logs(chosen[0], tail=tail, follow=follow))
+                await print_log(
+                    agent.logs(chosen[0], tail=tail, follow=follow, since=earliest, timestamps=timestamps)
+                )
         if not follow:
             return 0
         codes = [say_finish(call, await finish_of(client, lease, patience=SETTLING)) for lease in chosen]
@@ -93,38 +102,9 @@ async def metrics(call: Invocation, lease: RunningLease) -> None:
     async with _agent_of(call, lease) as (agent, number):
         answer = await agent.metrics(number)
     call.out.answer(answer.model_dump(mode="json"))
-    readings = answer.readings
-    rows = list(map(_row, [None, *readings], readings))[-_READINGS:]
-    call.out.table(_COLUMNS, rows, empty="Its machine's agent has read nothing of this lease yet.")
-
-
-def _row(before: LeaseReading | None, reading: LeaseReading) -> list[str]:
-    """What was used since the reading before; a container that was started again begins at nought."""
-    card = f"{_size(reading.card_memory)} {_known(reading.card_busy, '%')} {_known(reading.card_temperature, '°C')}"
-    return [
-        time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(reading.at)),
-        _cores(before, reading),
-        _size(reading.memory),
-        _known(reading.processes),
-        f"{_size(reading.read)} / {_size(reading.written)}",
-        f"{_size(reading.received)} / {_size(reading.sent)}",
-        card.strip(),
-    ]
-
-
-def _cores(before: LeaseReading | None, reading: LeaseReading) -> str:
-    if before is None or before.cpu_seconds is None or reading.cpu_seconds is None:
-        return ""
-    used, passed = reading.cpu_seconds - before.cpu_seconds, reading.at - before.at
-    return f"{used / passed:.2f}" if used >= 0 and passed > 0 else ""
-
-
-def _size(size: int | None) -> str:
-    return "" if size is None else format_size(size)
-
-
-def _known(value: float | None, unit: str = "") -> str:
-    return "" if value is None else f"{value:.0f}{unit}"
+    columns, rows = readings_table(answer.readings)
+    empty = "Its machine's agent has read nothing of this lease yet."
+    call.out.table(columns, rows[-_READINGS:], empty=empty)
 
 
 @asynccontextmanager
@@ -178,11 +158,16 @@ async def ssh(
 async def _minted(
     call: Invocation, door: SshDoor, lease: int, folder: Path
 ) -> tuple[SshDoor, LeaseholdError | None]:
-    """The door with a throw-away key, or as it is, and why: OpenSSH's own choice of keys may do."""
+    """The door with a throw-away key, or as it is, and why: OpenSSH's own choice of keys may do.
+
+    Raises AgentUnreachable: who would open it is not there, and OpenSSH would say it less well.
+    """
     call.asks = sys.stdin.isatty()  # else the password would be taken from what is meant for the command
     try:
         async with open_session(call) as client:
             return await mint_key(client, door, lease, folder), None
+    except AgentUnreachable:
+        raise
     except LeaseholdError as error:
         return door, error
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from leasehold import format_lease
 from leasehold.cli._carrying_out import carry_out, planned
 from leasehold.cli._command import PROPOSES, SENDS, SIGNS, Invocation, shared
-from leasehold.cli._options import LEASE, Approve, MachineId, option
+from leasehold.cli._options import Approve, MachineId, OneLease, option
 from leasehold.client import ChallengeMachine, ProveSilence, SilenceProven
 from leasehold.market import AllowanceMissing, format_duration, format_time
 
@@ -16,9 +16,7 @@ from leasehold.market import AllowanceMissing, format_duration, format_time
 async def challenge(
     call: Invocation,
     machine: MachineId,
-    lease: Annotated[
-        int | None, option("--lease LEASE", "Which of yours there; by default any."), LEASE
-    ] = None,
+    lease: Annotated[OneLease, option("--lease LEASE", "Which of yours there; by default any.")] = None,
     approve: Approve = False,
 ) -> None:
     """Ask the operator of a machine that you rent for a sign of life, with a bond.

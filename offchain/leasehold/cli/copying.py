@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import leasehold
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
 from leasehold.cli._options import argument, option
 from leasehold.cli._output import plain
-from leasehold.copying import Copied, Synced, SyncOptions, copy_in, copy_out, lease_shell, sync_in, sync_out
+from leasehold.client import choose_lease
+from leasehold.copying import (
+    Copied,
+    LeaseShell,
+    Synced,
+    SyncOptions,
+    copy_in,
+    copy_out,
+    lease_shell,
+    sync_in,
+    sync_out,
+)
 from leasehold.market import InvalidInput, format_size
 
-Source = Annotated[str, argument("SOURCE", "A path here, or LEASE:/PATH.")]
+Source = Annotated[str, argument("SOURCE", "A path here, or LEASE:/PATH; the lease by number or name.")]
 Target = Annotated[str, argument("TARGET", "The same; one of the two is in a lease.")]
 
 
 @dataclass(frozen=True)
 class _Way:
-    """Which lease, which path there and which here, and whether it goes in."""
+    """Which lease, by number or name, which path there and which here, and whether it goes in."""
 
-    lease: int
+    lease: str
     there: str
     here: Path
     inward: bool
@@ -41,7 +53,7 @@ async def cp(
     nothing is written.
     """
     way = _way(source, target)
-    async with open_session(call) as client, lease_shell(client, way.lease) as shell:
+    async with _shell_of(call, way) as shell:
         with call.out.transferring(f"Copying {source}") as progress:
             counted = _Count(progress)
             if way.inward:
@@ -67,7 +79,7 @@ async def sync(
     Only what differs travels. Going in, what `.leaseholdignore`, or else `.gitignore`, names is left alone.
     """
     way, options = _way(source, target), SyncOptions(delete=delete, checksum=checksum, dry=dry)
-    async with open_session(call) as client, lease_shell(client, way.lease) as shell:
+    async with _shell_of(call, way) as shell:
         with call.out.transferring(f"Comparing {source}") as progress:
             counted = _Count(progress)
             if way.inward:
@@ -75,6 +87,14 @@ async def sync(
             else:
                 synced = await sync_out(shell, way.there, way.here, options, counted)
     _say_synced(call, synced, dry)
+
+
+@asynccontextmanager
+async def _shell_of(call: Invocation, way: _Way) -> AsyncIterator[LeaseShell]:
+    async with open_session(call) as client:
+        await client.index()
+        async with lease_shell(client, await choose_lease(client, way.lease)) as shell:
+            yield shell
 
 
 def _say_synced(call: Invocation, synced: Synced, dry: bool) -> None:
@@ -131,11 +151,11 @@ def _way(source: str, target: str) -> _Way:
     return _Way(*out, Path(target), inward=False)
 
 
-def _there(text: str) -> tuple[int, str] | None:
+def _there(text: str) -> tuple[str, str] | None:
     """Lease and path, where it names one; what begins as a path does not."""
     lease, colon, path = text.partition(":")
     if not colon or not lease or "/" in lease or lease.startswith("."):
         return None
     if not path.startswith("/"):
         raise InvalidInput(f"'{text}': a path in a lease begins with a slash, such as {lease}:/work.")
-    return leasehold.parse_lease(lease), path
+    return lease, path

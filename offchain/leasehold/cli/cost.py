@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from leasehold.cli._carrying_out import open_session
-from leasehold.cli._charts import bars, svg
 from leasehold.cli._choosing import read_labels
 from leasehold.cli._command import ANSWERS, OF_GROUP, WALLET, Invocation, shared
 from leasehold.cli._completion import known_labels
-from leasehold.cli._options import DAY, option
-from leasehold.client import CostBy, Costs, costs_of
+from leasehold.cli._options import Day, option
+from leasehold.client import CostBy, costs_of
 from leasehold.files import write_whole
-from leasehold.market import InvalidInput, Money, format_duration
+from leasehold.market import InvalidInput
+from leasehold.tables import costs_chart, costs_table, spent_table
 
 
 @shared(ANSWERS | WALLET | OF_GROUP)
@@ -28,8 +27,8 @@ async def cost(
         list[str] | None,
         option("--label WORD=VALUE", "Only leases with this label.", autocompletion=known_labels),
     ] = None,
-    since: Annotated[int | None, option("--since DAY", "The first day, as 2026-11-24 (UTC)."), DAY] = None,
-    until: Annotated[int | None, option("--until DAY", "The last day."), DAY] = None,
+    since: Annotated[Day, option("--since DAY", "The first day, as 2026-11-24 (UTC).")] = None,
+    until: Annotated[Day, option("--until DAY", "The last day.")] = None,
     as_csv: Annotated[bool, option("--csv", "Comma-separated values on stdout.")] = False,
     picture: Annotated[Path | None, option("--svg FILE", "Write a bar chart to a file, too.")] = None,
 ) -> None:
@@ -44,32 +43,15 @@ async def cost(
         raise InvalidInput("CSV and JSON are two answers", "choose one of --csv and --json.")
     async with open_session(call) as client:
         wanted = read_labels(label or ())
-        costs, money = (
-            await costs_of(client, CostBy(by), labels=wanted, since=since, until=until),
-            client.money,
-        )
+        costs = await costs_of(client, CostBy(by), labels=wanted, since=since, until=until)
+        money = client.money
     if picture is not None:
-        rows = [(row.key, row.units, money.show(row.units)) for row in costs.rows]
-        _draw(picture, svg(f"Cost by {by}: {money.show(costs.units)}", rows))
+        _draw(picture, costs_chart(costs, money))
     if as_csv:
-        typer.echo(_csv(costs, money), nl=False)
+        typer.echo(spent_table(costs, money).csv(), nl=False)
         return
-    call.out.answer(
-        {
-            "by": by,
-            "rows": [row.to_json(money) for row in costs.rows],
-            "cost": money.exact(costs.units),
-            "token": money.symbol,
-        }
-    )
-    call.out.table(
-        (by, ">leases", ">time", f">{money.symbol}", ""),
-        [
-            (row.key, str(row.leases), format_duration(row.seconds), money.exact(row.units), bar)
-            for row, bar in zip(costs.rows, bars([row.units for row in costs.rows]), strict=True)
-        ],
-        empty="Nothing was spent on leases in that time.",
-    )
+    table = costs_table(costs, money, block())
+    call.out.listing(costs.to_json(money), *table, empty="Nothing was spent on leases in that time.")
     if costs.rows:
         call.out.say(f"{money.show(costs.units)} in all.")
 
@@ -81,9 +63,6 @@ def _draw(path: Path, picture: str) -> None:
         raise InvalidInput(f"{path}: {error.strerror}", "name another with --svg.") from error
 
 
-def _csv(costs: Costs, money: Money) -> str:
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow((costs.by.value, "leases", "seconds", money.symbol))
-    writer.writerows((row.key, row.leases, row.seconds, money.exact(row.units)) for row in costs.rows)
-    return written.getvalue()
+def block() -> str:
+    """What a bar is made of: not every terminal knows blocks."""
+    return "█" if (sys.stdout.encoding or "").lower().replace("-", "") == "utf8" else "#"

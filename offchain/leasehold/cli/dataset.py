@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import os
-import shutil
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from leasehold.cli._command import ANSWERS, Invocation, shared
 from leasehold.cli._options import DATASET, argument, option
-from leasehold.copying import fetch_from, is_address
+from leasehold.copying import local_folder
 from leasehold.datasets import Ipfs
 from leasehold.market import InvalidInput, format_size
 
@@ -41,7 +34,9 @@ async def add(
     """
     if public and encrypt:
         raise InvalidInput("--public and --encrypt contradict each other: leave one away.")
-    async with Ipfs(call.settings.ipfs) as ipfs, _folder(call, source) as folder:
+    fetching = lambda: call.out.transferring(f"Fetching {source}")  # noqa: E731
+    gathered = local_folder(source, call.home.path / "fetched", fetching)
+    async with Ipfs(call.settings.ipfs) as ipfs, gathered as folder:
         with call.out.transferring(f"Adding {source}") as progress:
             added = await ipfs.add_folder(folder, encrypt=not public, progress=progress)
     if added.key is not None:
@@ -52,33 +47,6 @@ async def add(
         call.out.warn(f"{format_size(added.size)}. Mount it with --dataset {added.cid}:/data/NAME.")
         if added.key is None:
             call.out.warn("Whoever learns that CID can fetch it.")
-
-
-@asynccontextmanager
-async def _folder(call: Invocation, source: str) -> AsyncIterator[Path]:
-    """A folder of what is named: itself, or a new one. What was fetched goes once it is added."""
-    if not is_address(source):
-        path = Path(source)
-        if not await asyncio.to_thread(path.is_file):
-            yield path
-            return
-        with TemporaryDirectory(prefix="leasehold-data-", dir=path.parent) as name:
-            await asyncio.to_thread(_beside, path, Path(name) / path.name)
-            yield Path(name)
-        return
-    place = call.home.path / "fetched" / hashlib.sha256(source.encode()).hexdigest()[:40]
-    with call.out.transferring(f"Fetching {source}") as progress:
-        await asyncio.to_thread(fetch_from, source, place, progress)
-    yield place
-    await asyncio.to_thread(shutil.rmtree, place)
-
-
-def _beside(path: Path, copy: Path) -> None:
-    """The same file under a second name, or a copy where there can be none."""
-    try:
-        os.link(path, copy)
-    except OSError:
-        shutil.copyfile(path, copy)
 
 
 @shared(ANSWERS, "rm")

@@ -6,9 +6,10 @@ from typing import Annotated
 
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, AS_GROUP, PROPOSES, SENDS, WALLET, Invocation, shared
-from leasehold.cli._options import ACCOUNT, SECONDS, argument, option
+from leasehold.cli._options import ACCOUNT, Seconds, argument, option
 from leasehold.client import AllowDelegate, RevokeDelegate, delegates_of
 from leasehold.market import delegate_json, format_duration, format_time, parse_duration
+from leasehold.tables import delegates_table
 
 Who = Annotated[str, argument("ADDRESS", "The delegate's account, or its name."), ACCOUNT]
 
@@ -19,7 +20,7 @@ async def set_delegate(
     who: Who,
     cap: Annotated[str, option("--cap AMOUNT", "Most whole tokens that may leave the ledger.")],
     period: Annotated[
-        int | None, option("--period DURATION", "In each of these: 30d; by default once for all."), SECONDS
+        Seconds, option("--period DURATION", "In each of these: 30d; by default once for all.")
     ] = None,
     expires: Annotated[str, option("--expires DURATION", "How long it may act at all.")] = "30d",
 ) -> None:
@@ -35,12 +36,8 @@ async def set_delegate(
             f"{plan.delegate} may spend {cap_shown} {span} of the ledger of {account}, until "
             f"{format_time(plan.expiry)}."
         )
-        await carry_out(
-            call,
-            plan,
-            "Let it?",
-            lambda done: f"{plan.delegate} is a delegate: it acts with --for-account {account}.",
-        )
+        said = f"{plan.delegate} is a delegate: it acts with --for-account {account}."
+        await carry_out(call, plan, "Let it?", said)
 
 
 @shared(ANSWERS | WALLET | AS_GROUP, "list")
@@ -48,23 +45,10 @@ async def list_delegates(call: Invocation) -> None:
     """List who may rent from this account's ledger, and from whose ledgers this account may."""
     async with open_session(call) as client:
         records, now, money = await delegates_of(client), await client.now(), client.money
-        names = {client.account: "you"}
-        call.out.listing(
-            [delegate_json(record, now, money) for record in records],
-            ("for", "delegate", ">cap", "in each", ">left", "until"),
-            [
-                (
-                    names.get(record.account, record.account),
-                    names.get(record.delegate, record.delegate),
-                    money.show(record.cap),
-                    format_duration(record.period) if record.period else "-",
-                    money.show(record.cap - record.spent_at(now)),
-                    format_time(record.expiry) + (" (over)" if record.expiry < now else ""),
-                )
-                for record in records
-            ],
-            empty="There is no delegate: let somebody with `leasehold delegate set ADDRESS --cap AMOUNT`.",
-        )
+        table = delegates_table(records, now, money, client.account)
+    told = [delegate_json(record, now, money) for record in records]
+    empty = "There is no delegate: let somebody with `leasehold delegate set ADDRESS --cap AMOUNT`."
+    call.out.listing(told, *table, empty=empty)
 
 
 @shared(SENDS | PROPOSES)
@@ -73,4 +57,4 @@ async def revoke(call: Invocation, who: Who) -> None:
     async with planned(call, RevokeDelegate(who)) as plan:
         account, gone = plan.client.account, plan.delegate
         said = f"{gone} is no delegate of {account} any more."
-        await carry_out(call, plan, f"End the leave of {gone}?", lambda revoked: said)
+        await carry_out(call, plan, f"End the leave of {gone}?", said)

@@ -22,17 +22,7 @@ async def doctor(call: Invocation) -> int:
             diagnoses.append(diagnosis)
             if not call.out.as_json:
                 call.out.say(_line(diagnosis))
-    call.out.answer(
-        [
-            {
-                "what": diagnosis.what,
-                "works": diagnosis.problem is None,
-                "said": said(diagnosis.problem) if diagnosis.problem else diagnosis.said,
-                "code": diagnosis.problem.code if diagnosis.problem else None,
-            }
-            for diagnosis in diagnoses
-        ]
-    )
+    call.out.answer([diagnosis.to_json(said) for diagnosis in diagnoses])
     wrong = sum(diagnosis.problem is not None for diagnosis in diagnoses)
     call.out.say("All works." if not wrong else f"{wrong} of {len(diagnoses)} do not work.")
     return 1 if wrong else 0
@@ -40,7 +30,7 @@ async def doctor(call: Invocation) -> int:
 
 def _line(diagnosis: Diagnosis) -> str:
     mark = "ok   " if diagnosis.problem is None else "WRONG"
-    return f"{mark} {diagnosis.what}: {said(diagnosis.problem) if diagnosis.problem else diagnosis.said}"
+    return f"{mark} {diagnosis.what}: {diagnosis.line(said)}"
 
 
 def _setup(call: Invocation) -> Setup:

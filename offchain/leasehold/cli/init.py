@@ -11,12 +11,12 @@ from typing import Annotated
 from leasehold import Deployment
 from leasehold.cli._asking import NobodyThere, ask_text
 from leasehold.cli._command import ANSWERS, PASSWORD_FILE, Invocation, shared
-from leasehold.cli._config_file import as_toml, write_config
 from leasehold.cli._options import option
-from leasehold.cli._project import FILE
 from leasehold.errors import SettingsError, WalletError
-from leasehold.files import write_private, write_whole
+from leasehold.files import write_private
+from leasehold.home import write_config
 from leasehold.market import InvalidInput, Json
+from leasehold.runs import begin_project, project_name
 
 _WALLET = "me"
 
@@ -48,7 +48,7 @@ async def init(
     wallets = [kept.name for kept in home.keystore.list()]
     name = _answer("The wallet", wallet or "", settings.wallet or (wallets[0] if wallets else _WALLET))
     ipfs = _answer("Your IPFS node's API", kubo or "", settings.ipfs)
-    called = _answer("What this folder's run is called, - for none", project or "", _called(Path.cwd()))
+    called = _answer("What this folder's run is called, - for none", project or "", project_name(Path.cwd()))
     _check(rpc, ipfs, called)
     made = name not in wallets
     if made:
@@ -70,14 +70,11 @@ def _write(
     kept = home / "pools" / f"{deployment.chain_id}-{deployment.controller.lower()}.json"
     write_private(kept, file.read_bytes())
     changes["deployment"] = str(kept)
-    config, begun = write_config(home, changes), Path(FILE)
-    if called != "-" and not begun.exists():
-        write_whole(begun, _PROJECT + as_toml({"name": called}))
-    return config, begun if begun.exists() else None
+    return write_config(home, changes), begin_project(Path(), None if called == "-" else called, _PROJECT)
 
 
 _PROJECT = """\
-# What `leasehold run` does here; what is typed wins. Keys: workload, code, command, search, gpu, share, spot,
+# What `leasehold run` does here; what is typed wins. Keys: workload, code, command, search, gpu, share, spot, recover,
 # max-price, budget, step, at-most, start-within, gone-after, close-when, results, allow-unverified.
 """
 
@@ -101,10 +98,6 @@ def _check(rpc: str, ipfs: str, called: str) -> None:
         raise InvalidInput(f"{ipfs} is no multiaddr", "write it such as /ip4/127.0.0.1/tcp/5001.")
     if called != "-" and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", called):
         raise InvalidInput(f"{called} is no name for a run", "use letters, digits, `.`, `_` and `-`.")
-
-
-def _called(folder: Path) -> str:
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", folder.name).strip("-._")[:64] or "run"
 
 
 async def _make_wallet(call: Invocation, name: str) -> None:

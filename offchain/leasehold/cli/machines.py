@@ -6,9 +6,9 @@ from typing import Annotated
 
 from leasehold.cli._command import ANSWERS, Invocation, shared
 from leasehold.cli._options import argument, option
-from leasehold.cli._shown import MACHINE_COLUMNS, cold_start_text, machine_row
 from leasehold.client import search_at_a_glance
 from leasehold.market import MACHINES, Listing, Money, format_size, machine_json, parse_search, sort
+from leasehold.tables import image_table, machines_table
 
 
 # A term may begin with `-`, which negates it and is no option: not even where an `h` comes in it.
@@ -43,15 +43,12 @@ async def machines(
     listings = await _search(call, query, by, everything)
     call.out.listing(
         [machine_json(listing) for listing in listings],
-        MACHINE_COLUMNS,
-        [machine_row(listing) for listing in listings],
+        *machines_table(listings),
         empty="No machine matches: widen the search."
         if query and not listings and await _search(call, "", by, everything)
         else "The pool has no machine yet: look again later.",
     )
-    for listing in listings:
-        if listing.missing and not call.out.as_json:
-            call.out.warn(f"Machine {listing.id}: {listing.missing}")
+    call.out.warn_of(*listings)
     if listings and not call.out.as_json:
         symbol = Money.of(call.deployment).symbol
         call.out.say(f"Prices are in {symbol} an hour for a whole GPU (or CPU unit).")
@@ -72,8 +69,7 @@ async def _for_image(call: Invocation, image: str, query: str, by: str | None, r
             {**machine_json(row.listing), "image_at_hand": row.at_hand, "cold_start": row.whole_seconds}
             for row in rows
         ],
-        (*MACHINE_COLUMNS, ">cold start"),
-        [(*machine_row(row.listing), cold_start_text(row)) for row in rows],
+        *image_table(rows),
         empty="No machine matches: widen the search.",
     )
     if rows and not call.out.as_json:

@@ -7,23 +7,22 @@ from typing import Annotated
 from leasehold import format_lease
 from leasehold.cli._carrying_out import carry_out, open_session
 from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
-from leasehold.cli._finishing import say_ordered
 from leasehold.cli._options import (
-    SECONDS,
-    SHARE,
     AllowUnverified,
     Approve,
+    Cells,
     CloseWhenDone,
     MachineId,
     MaxPrice,
     RunningLease,
+    Seconds,
     WithoutAgent,
     option,
 )
 from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
 from leasehold.cli.tenancy import say_outages, warn_of_results
 from leasehold.client import Failover, Move, Which, choose_lease
-from leasehold.market import format_duration, format_time
+from leasehold.market import InvalidInput, format_duration, format_time
 
 
 @shared(SENDS | PROPOSES)
@@ -33,12 +32,8 @@ async def move(
     machine: MachineId,
     *,
     command: CommandLine = None,
-    seconds: Annotated[
-        int | None, option("--for DURATION", "By default the time that is left."), SECONDS
-    ] = None,
-    share: Annotated[
-        int | None, option("--share SHARE", "By default as much as the lease has."), SHARE
-    ] = None,
+    seconds: Annotated[Seconds, option("--for DURATION", "By default the time that is left.")] = None,
+    share: Annotated[Cells, option("--share SHARE", "By default as much as the lease has.")] = None,
     max_price: MaxPrice = None,
     allow_unverified: AllowUnverified = False,
     flags: WorkloadFlags,
@@ -52,6 +47,10 @@ async def move(
     `leasehold rent`: workloads are sealed to one machine. Volumes that it names are carried along, and nothing else:
     the container is stopped first, and runs again where the move fails.
     """
+    if flags.code is not None:
+        raise InvalidInput(
+            "A move takes no folder along: rent there with --code, or copy it in with `leasehold cp`."
+        )
     workload = build_workload(call, flags, command)
     async with open_session(call, signs=True) as client:
         number = await choose_lease(client, lease, Which.LIVE)
@@ -80,7 +79,6 @@ async def move(
                 f"Lease {shown} is closed, and lease {format_lease(moved.lease)} is open on machine {machine}."
             ),
             approve=approve,
-            on_step=lambda step: say_ordered(call, step),
         )
 
 

@@ -11,11 +11,10 @@ from leasehold.cli._command import ANSWERS, OF_GROUP, WALLET, Invocation, shared
 from leasehold.cli._completion import known_leases
 from leasehold.cli._options import argument, option
 from leasehold.client import NamedThing, label_things, name_things, named_things
-from leasehold.home import Tag
+from leasehold.tables import names_table
 
 _THING = "A lease, `machine:7`, a dataset's CID or an address; without one, all are listed."
 Thing = Annotated[str | None, argument("[THING]", _THING, autocompletion=known_leases)]
-_COLUMNS = ("kind", "thing", "name", "labels")
 
 
 @shared(ANSWERS | WALLET | OF_GROUP)
@@ -54,20 +53,8 @@ async def label(
 
 
 def _show(call: Invocation, things: Sequence[NamedThing], only: str | None = None) -> None:
-    shown = [
-        thing
-        for thing in things
-        if only in (None, thing.thing, thing.tag.name, f"{thing.kind}:{thing.thing}")
-    ]
-    call.out.listing(
-        [thing.to_json() for thing in shown],
-        _COLUMNS,
-        [(thing.kind.value, thing.thing, thing.tag.name or "", _labels(thing.tag)) for thing in shown],
-        empty="It is called nothing here: `leasehold name THING NAME` names it."
-        if only
-        else "Nothing has a name here yet: `leasehold name THING NAME` gives one.",
-    )
-
-
-def _labels(tag: Tag) -> str:
-    return " ".join(f"{word}={value}" for word, value in tag.labels.items())
+    shown = [thing for thing in things if only in (None, *thing.words)]
+    empty = "Nothing has a name here yet: `leasehold name THING NAME` gives one."
+    if only:
+        empty = "It is called nothing here: `leasehold name THING NAME` names it."
+    call.out.listing([thing.to_json() for thing in shown], *names_table(shown), empty=empty)

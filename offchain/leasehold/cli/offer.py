@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from leasehold import ZERO_ADDRESS
 from leasehold.agreements import OfferFile, QuoteRequestFile, read_file, write_file
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, WALLET, Invocation, shared
-from leasehold.cli._options import SECONDS, SHARE, NewFile, Read, argument, option
+from leasehold.cli._options import Cells, NewFile, Read, Seconds, argument, option
 from leasehold.client import CancelOffers, OfferSigned, SignOffer, signed_offers
-from leasehold.market import InvalidInput, Json, format_share, format_time, offer_json, parse_duration
+from leasehold.market import InvalidInput, Json, offer_json, parse_duration
+from leasehold.tables import offers_table
 
 
 @shared(SENDS | PROPOSES, "sign")
@@ -22,8 +22,8 @@ async def sign_offer(
     ] = None,
     request: Annotated[Path | None, option("--request FILE", "What `leasehold request-quote` wrote.")] = None,
     machine: Annotated[int | None, option("--machine -m MACHINE", min=1)] = None,
-    share: Annotated[int | None, option("--share SHARE", "The largest share; by default 1."), SHARE] = None,
-    seconds: Annotated[int | None, option("--for DURATION", "The longest lease."), SECONDS] = None,
+    share: Annotated[Cells, option("--share SHARE", "The largest share; by default 1.")] = None,
+    seconds: Annotated[Seconds, option("--for DURATION", "The longest lease.")] = None,
     spot: Annotated[bool, option("--spot", "You may end the lease with notice.")] = False,
     tenant: Annotated[
         str | None, option("--tenant ADDRESS", "Who may use it; by default anybody, once.")
@@ -53,14 +53,8 @@ async def sign_offer(
             write_file(path, signed.offer)
             return {"offer": str(path)}
 
-        await carry_out(
-            call,
-            plan,
-            "Sign these terms?",
-            lambda signed: f"The offer is in {path}. Its renter runs: leasehold rent --offer {path} ...",
-            also=written,
-            waiting=None,
-        )
+        said = f"The offer is in {path}. Its renter runs: leasehold rent --offer {path} ..."
+        await carry_out(call, plan, "Sign these terms?", said, also=written, waiting=None)
 
 
 @shared(ANSWERS | WALLET, "list")
@@ -68,16 +62,9 @@ async def list_offers(call: Invocation) -> None:
     """List the offers that were signed on this computer, and what became of them."""
     async with open_session(call) as client:
         offers, money = await signed_offers(client), client.money
-        call.out.listing(
-            [{**offer_json(offer, money), "state": state} for offer, state in offers],
-            ("nonce", ">machine", ">price", ">share", "for", "until", "state"),
-            [
-                (str(offer.nonce), str(offer.machine), money.exact(offer.price), format_share(offer.cells),
-                 "anybody" if offer.tenant == ZERO_ADDRESS else offer.tenant, format_time(offer.expires_at), state)
-                for offer, state in offers
-            ],
-            empty="No offer was signed here: sign one with `leasehold offer sign`.",
-        )  # fmt: skip
+    told = [{**offer_json(offer, money), "state": state} for offer, state in offers]
+    empty = "No offer was signed here: sign one with `leasehold offer sign`."
+    call.out.listing(told, *offers_table(offers, money), empty=empty)
 
 
 def _nonce_in(text: str) -> int:
@@ -98,4 +85,4 @@ async def cancel(
     """Take offers of yours back, all in one transaction. A lease that was opened with one stays."""
     async with planned(call, CancelOffers(nonces)) as plan:
         many = f"{len(plan.nonces)} offers"
-        await carry_out(call, plan, f"Take {many} back?", lambda done: f"{many} can be used no more.")
+        await carry_out(call, plan, f"Take {many} back?", f"{many} can be used no more.")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, Invocation, shared
-from leasehold.client import PoolLook, pools_of
+from leasehold.client import pools_of
+from leasehold.tables import pools_table
 
 
 @shared(ANSWERS)
@@ -13,29 +14,6 @@ async def pools(call: Invocation) -> None:
     async with open_session(call, account=False) as client:
         with call.out.working("Looking at the factory's pools"):
             looks = await pools_of(client)
-        symbol, own = client.deployment.token_symbol, client.deployment.token.lower()
-    call.out.listing(
-        [look.to_json() for look in looks],
-        ("pool", "token", "owner", ">machines", ">slots", "state"),
-        [
-            (
-                look.controller,
-                symbol if look.token.lower() == own else look.token,
-                look.owner,
-                str(look.machines),
-                str(look.slots),
-                _state(look),
-            )
-            for look in looks
-        ],
-        empty="The factory has made no pool yet.",
-    )
-
-
-def _state(look: PoolLook) -> str:
-    words = [
-        "at hand" if look.own else "",
-        "gated" if look.gated else "open",
-        "paused" if look.paused else "",
-    ]
-    return ", ".join(word for word in words if word)
+        table = pools_table(looks, client.deployment)
+    empty = "The factory has made no pool yet."
+    call.out.listing([look.to_json() for look in looks], *table, empty=empty)

@@ -9,21 +9,30 @@ from typing import Annotated
 from leasehold import format_lease
 from leasehold.agreements import OfferFile, read_file
 from leasehold.cli._carrying_out import carry_out, planned
+from leasehold.cli._choosing import read_labels
 from leasehold.cli._command import FOR_ACCOUNT, PROPOSES, SENDS, Invocation, shared
-from leasehold.cli._finishing import say_finish, say_ordered
+from leasehold.cli._finishing import say_finish
 from leasehold.cli._options import (
-    LEASE,
-    SECONDS,
-    SHARE,
     AllowUnverified,
     Approve,
     CloseWhenDone,
     MaxPrice,
+    OneLease,
+    Search,
+    Seconds,
+    Spot,
+    WishedShare,
     WithoutAgent,
     option,
 )
-from leasehold.cli._output import plain
-from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload, code_folder
+from leasehold.cli._workload import (
+    CommandLine,
+    WorkloadFlags,
+    build_workload,
+    code_folder,
+    show_code,
+    show_quotes,
+)
 from leasehold.cli.access import SETTLING, print_log
 from leasehold.client import (
     CLOSING_PATIENCE,
@@ -36,8 +45,8 @@ from leasehold.client import (
     Step,
     finish_of,
 )
-from leasehold.copying import CodeContents, CodeHandedIn
-from leasehold.market import InvalidInput, Money, Opened, format_duration, format_size, format_time
+from leasehold.copying import CodeHandedIn
+from leasehold.market import InvalidInput, Money, Opened, format_duration, format_size, format_time, per_hour
 
 
 @shared(SENDS | PROPOSES | FOR_ACCOUNT)
@@ -46,11 +55,9 @@ async def rent(
     *,
     command: CommandLine = None,
     seconds: Annotated[
-        int | None, option("--for DURATION", "How long: 90m, 2h, 1d; by default all of an --offer."), SECONDS
+        Seconds, option("--for DURATION", "How long: 90m, 2h, 1d; by default all of an --offer.")
     ] = None,
-    search: Annotated[
-        str, option("--search -s SEARCH", "Which machines, as `leasehold machines` does.")
-    ] = "",
+    search: Search = None,
     machine: Annotated[
         list[int] | None,
         option("--machine -m MACHINE", "This machine and no other; several for a gang.", min=1),
@@ -58,33 +65,28 @@ async def rent(
     gang: Annotated[
         int | None, option("--gang N", "A lease on each of N machines, all or none.", min=1, max=64)
     ] = None,
-    share: Annotated[
-        int | None,
-        option("--share SHARE", "1/8, 1/4 or 1/2 of a GPU, or 1 to 8 whole ones, by default 1."),
-        SHARE,
-    ] = None,
-    spot: Annotated[
-        bool, option("--spot", "At the lower price for leases that may be ended with notice.")
-    ] = False,
+    share: WishedShare = None,
+    spot: Spot = False,
     backup: Annotated[
         int | None, option("--backup MACHINE", "Who takes over while the machine is down.", min=1)
     ] = None,
     offer: Annotated[Path | None, option("--offer FILE", "At terms that a provider has signed.")] = None,
     again: Annotated[
-        int | None,
-        option("--again LEASE", "What an ended lease of yours had, in its slot, with its data."),
-        LEASE,
+        OneLease, option("--again LEASE", "What an ended lease of yours had, in its slot, with its data.")
     ] = None,
     max_price: MaxPrice = None,
     allow_unverified: AllowUnverified = False,
     flags: WorkloadFlags,
     reuse: Annotated[
-        int | None, option("--reuse LEASE", "An ended lease of yours, whose slot is cheaper."), LEASE
+        OneLease, option("--reuse LEASE", "An ended lease of yours, whose slot is cheaper.")
     ] = None,
     no_wait: Annotated[bool, option("--no-wait", "Do not wait until it has started.")] = False,
     follow: Annotated[
         bool, option("--follow", "Print the log, wait for the job's end, and leave with its exit code.")
     ] = False,
+    label: Annotated[
+        list[str] | None, option("--label WORD=VALUE", "Put a label on it: `close --label` chooses by it.")
+    ] = None,
     close_when_done: CloseWhenDone = None,
     without_agent: WithoutAgent = False,
     approve: Approve = False,
@@ -109,12 +111,16 @@ async def rent(
             "--follow prints the log of one lease of your own: leave --no-wait, --json, the gang or the other account "
             "away."
         )
+    if label and call.group:
+        raise InvalidInput(
+            "A proposal opens nothing yet: label the lease once it is open, with `leasehold label`."
+        )
     request = Rent(
         workload=None if as_before else build_workload(call, flags, command),
         seconds=seconds,
         share=share,
         max_price=max_price,
-        search=search,
+        search=search or "",
         machines=machines,
         gang=gang or max(1, len(machines)),
         spot=spot,
@@ -127,6 +133,7 @@ async def rent(
         wait=not no_wait,
         close_when_done=close_when_done,
         code=code_folder(flags),
+        labels=read_labels(label or ()),
     )
     async with planned(call, request) as plan:
         _show(call, plan)
@@ -156,34 +163,19 @@ async def _follow(call: Invocation, client: PoolClient, lease: int) -> int:
 def _show(call: Invocation, plan: RentPlan) -> None:
     """The quotes, for people."""
     out, money = call.out, plan.client.money
-    for opening, listing in zip(plan.openings, plan.listings, strict=True):
-        unit = "CPU unit" if listing.sells_gpus is False else "GPU"
-        title = f"Machine {listing.id}: {listing.model or 'unknown model'}"
-        out.pairs(title, opening.quote.rows(money, unit))
-    if rows := plan.image_rows():
-        out.pairs("What its registry has now", rows)
+    show_quotes(out, plan, lambda number, model: f"Machine {number}: {model}")
     if plan.code is not None:
-        _show_code(call, plan.code)
+        show_code(call.out, plan.code)
     if plan.backup is not None:
         price = money.show(plan.wish.price_on(plan.backup.machine))
-        out.say(f"Standby: machine {plan.backup.id}, at {price} per GPU-hour out of what is refunded.")
+        rate = f"{price} {per_hour(plan.backup.sells_gpus)}"
+        out.say(f"Standby: machine {plan.backup.id}, at {rate}, out of what is refunded.")
     if len(plan.openings) > 1:
         out.say(f"Together {money.show(plan.payment.amount)}, all {len(plan.openings)} or none.")
 
 
-def _show_code(call: Invocation, code: CodeContents) -> None:
-    """What goes in, and what cannot."""
-    call.out.say(f"Code: {code.tree.files} files, {format_size(code.tree.size)}, to {code.folder.at}.")
-    if code.skipped:
-        first = plain(code.skipped[0])
-        call.out.warn(
-            f"{len(code.skipped)} entries cannot go along, such as {first}: unreadable, or no files."
-        )
-
-
 def _say(call: Invocation, plan: RentPlan, step: Step) -> None:
     """What has happened, as it happens."""
-    say_ordered(call, step)
     if isinstance(step, HandedOver):
         if step.unpinned:
             call.out.warn(

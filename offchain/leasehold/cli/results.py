@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,17 @@ from leasehold.cli._options import AnyLeases, Several, argument, option
 from leasehold.client import PoolClient, Which, fetch_lease_results, finish_of, published_results
 from leasehold.copying import bring_to
 from leasehold.errors import WalletError
-from leasehold.market import Json, format_size, parse_duration
+from leasehold.market import Json, parse_duration
+from leasehold.tables import outputs_table
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """How they are opened, which of them are wanted, and whether a folder that has something will do."""
+
+    identity: Path | None
+    only: tuple[str, ...]
+    force: bool
 
 
 @shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
@@ -29,20 +40,27 @@ async def results(
         Path | None, option("--identity FILE", "The age key, if it is not the wallet's own.")
     ] = None,
     wait: Annotated[str, option("--wait DURATION", "How long to wait for them.")] = "2m",
+    only: Annotated[
+        list[str] | None,
+        option("--only PATTERN", "Only these: /outputs/*.pt by path, or *.pt by name. Several: all of them."),
+    ] = None,
+    force: Annotated[
+        bool, option("--force", "Into a folder that has something; files of the same names are replaced.")
+    ] = False,
     to: Annotated[
         str | None,
         option("--to ADDRESS", "Bring them there as well: s3://, gs:// and what else fsspec writes."),
     ] = None,
 ) -> None:
     """Fetch leases' results, check them, open them, and keep a copy on your IPFS node."""
-    patience = parse_duration(wait)
+    patience, wish = parse_duration(wait), _Wish(identity, tuple(only or ()), force)
     async with open_session(call) as client:
         chosen = await meant(client, leases, several, Which.ANY)
         told = []
         for lease in chosen:
             into = folder if len(chosen) == 1 else folder / format_lease(lease)
             where = to if to is None or len(chosen) == 1 else f"{to.rstrip('/')}/{format_lease(lease)}"
-            told.append(await _fetch(call, client, lease, into, identity, patience, where))
+            told.append(await _fetch(call, client, lease, into, wish, patience, where))
         call.out.answer(told[0] if len(told) == 1 else {"leases": told})
 
 
@@ -51,7 +69,7 @@ async def _fetch(
     client: PoolClient,
     lease: int,
     folder: Path,
-    identity: Path | None,
+    wish: _Wish,
     patience: float,
     to: str | None,
 ) -> dict[str, Json]:
@@ -65,23 +83,20 @@ async def _fetch(
         call.out.warn(
             f"Lease {shown} is {published.tenant}'s since it was transferred: these results are {whose}."
         )
-    key = await _read_identity(identity) if identity else await client.age_identity()
+    key = await _read_identity(wish.identity) if wish.identity else await client.age_identity()
     with call.out.transferring(f"Fetching the results of lease {shown}") as progress:
-        fetched = await fetch_lease_results(client, lease, published, folder, key, progress)
+        fetched = await fetch_lease_results(
+            client, lease, published, folder, key, progress, only=wish.only, force=wish.force
+        )
     if fetched.unpinned is not None:
         call.out.warn(
             f"The results are in {folder}, and could not be pinned on your node: {fetched.unpinned}"
         )
-    outputs = fetched.manifest.outputs
-    told = [output.model_dump(include={"path", "size", "missing", "skipped"}) for output in outputs]
-    call.out.table(
-        ("output", ">size", ""),
-        [
-            (output.path, format_size(output.size), _note(output.missing, output.skipped))
-            for output in outputs
-        ],
-        empty="The workload declared no outputs.",
-    )
+    told = [
+        output.model_dump(include={"path", "size", "missing", "skipped"})
+        for output in fetched.manifest.outputs
+    ]
+    call.out.table(*outputs_table(fetched.manifest), empty="The workload declared no outputs.")
     call.out.say(f"Fetched {fetched.cid} into {folder}.")
     if to is not None:
         with call.out.working(f"Bringing them to {to}"):
@@ -98,9 +113,3 @@ async def _read_identity(path: Path) -> str | None:
     except OSError as error:
         raise WalletError(f"{path}: {error.strerror}; name another age key with --identity.") from error
     return next((line.strip() for line in lines if line.startswith("AGE-SECRET-KEY-")), None)
-
-
-def _note(missing: bool, skipped: int) -> str:
-    if missing:
-        return "the workload never made it"
-    return f"{skipped} entries could not travel" if skipped else ""

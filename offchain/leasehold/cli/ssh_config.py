@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import shlex
 import shutil
 import signal
-import socket
 import sys
 import webbrowser
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Final
 
 from leasehold import format_lease
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
-from leasehold.cli._options import LEASE, LeaseId, argument, option
-from leasehold.client import PoolClient, mint_key, ssh_door
-from leasehold.copying import SshFiles, exclude, include, let_in, ssh_config, ssh_hosts
-from leasehold.errors import AgentError
+from leasehold.cli._options import OneLease, RunningLease, argument, option
+from leasehold.client import PoolClient, SafeAt, Which, choose_lease
+from leasehold.copying import SshFiles, exclude, forwarded_port, include, let_in, ssh_config, ssh_hosts
 from leasehold.market import InvalidInput
 
-READY_SECONDS: Final = 30.0
 WORK: Final = "/work"
-_LOOK_EVERY: Final = 0.1
 _NO_CODE: Final = (
     "There is no `code` here: install VS Code (code.visualstudio.com) with its command in the PATH, and its extension "
     "Remote - SSH (`code --install-extension ms-vscode-remote.remote-ssh`)."
@@ -38,9 +32,7 @@ async def write_config(
     show: Annotated[bool, option("--print", "Print it instead of writing it.")] = False,
     undo: Annotated[bool, option("--undo", "Take it away again.")] = False,
     key: Annotated[
-        int | None,
-        option("--key LEASE", "Have this computer's key let into one; OpenSSH asks for it."),
-        LEASE,
+        OneLease, option("--key LEASE", "Have this computer's key let into one; OpenSSH asks for it.")
     ] = None,
 ) -> None:
     """Tell OpenSSH of your leases, so that `ssh lease-12`, or by its name, works in every tool that uses it.
@@ -94,7 +86,9 @@ def _minting(call: Invocation, lease: str) -> list[str]:
     for address in settings.rpc:
         command += ["--rpc", address]
     command += ["--ipfs", settings.ipfs, "ssh-config", "--wallet", call.chosen().name]
-    return [*command, *(("--as-group", group) if group else ()), "--key", lease]
+    if group is not None:
+        command += ["--as-safe", group.address] if isinstance(group, SafeAt) else ["--as-group", group]
+    return [*command, "--key", lease]
 
 
 def _files(call: Invocation) -> SshFiles:
@@ -104,18 +98,20 @@ def _files(call: Invocation) -> SshFiles:
 @shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
 async def edit(
     call: Invocation,
-    lease: LeaseId,
+    lease: RunningLease,
     path: Annotated[str | None, argument("[PATH]", "The folder in its container, by default /work.")] = None,
     code: Annotated[bool, option("--code", "In VS Code, which is also what happens without it.")] = True,
     show: Annotated[bool, option("--print", "Print the command instead of running it.")] = False,
 ) -> int:
     """Open a folder of the lease's container in VS Code, over SSH."""
     async with open_session(call) as client:
+        await client.index()
+        shown = format_lease(await choose_lease(client, lease, Which.LIVE))
         hosts, _ = await _written(call, client, _files(call))
-    mine = f"lease-{format_lease(lease)}"
+    mine = f"lease-{shown}"
     alias = next((host[-1] for host in hosts if host[0] == mine), None)
     if alias is None:
-        raise InvalidInput(f"Lease {format_lease(lease)} is not live, or its machine has no SSH server.")
+        raise InvalidInput(f"Lease {shown} is not live, or its machine has no SSH server.")
     command = ["code", "--remote", f"ssh-remote+{alias}", path or WORK]
     if show or call.out.as_json:
         call.out.answer({"command": list[str](command)})
@@ -129,7 +125,7 @@ async def edit(
 @shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
 async def port(
     call: Invocation,
-    lease: LeaseId,
+    lease: RunningLease,
     number: Annotated[
         str, argument("PORT[:LOCAL]", "In the container, and here; by default the same or a free one.")
     ],
@@ -138,64 +134,24 @@ async def port(
     """Bring a port of the lease's container to this computer, and open it in the browser, until Ctrl-C."""
     inside, local = _ports(number)
     async with open_session(call) as client:
-        with TemporaryDirectory(prefix="leasehold-port-") as folder:
-            forward = f"127.0.0.1:{local}:localhost:{inside}"
-            door = await mint_key(
-                client, await ssh_door(client, lease, forward=(forward,)), lease, Path(folder)
-            )
-            program, *rest = door.command()
-            command = [program, "-N", "-o", "ExitOnForwardFailure=yes", *rest]
-            address = f"http://localhost:{local}"
-            call.out.if_interrupted = f"{address} is closed; the lease goes on."
-            return await _forwarded(call, command, local, address, opened=not stay)
+        await client.index()
+        chosen = await choose_lease(client, lease, Which.LIVE)
+        async with forwarded_port(client, chosen, inside, local) as there:
+            call.out.if_interrupted = f"{there.address} is closed; the lease goes on."
+            # Else OpenSSH would outlive this process.
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, there.process.terminate)
+            if await there.listens():
+                call.out.answer({"address": there.address, "port": there.port})
+                call.out.say(f"{there.address} leads there until Ctrl-C.")
+                if not stay:
+                    await asyncio.to_thread(webbrowser.open, there.address)
+            return await there.process.wait()
 
 
-async def _forwarded(call: Invocation, command: list[str], local: int, address: str, *, opened: bool) -> int:
-    """Until OpenSSH ends."""
-    try:
-        process = await asyncio.create_subprocess_exec(*command)
-    except FileNotFoundError:
-        raise AgentError("There is no `ssh` here: install OpenSSH's client.") from None
-    # Else it would outlive this one.
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, process.terminate)
-    try:
-        if await _listens(process, local):
-            call.out.answer({"address": address, "port": local})
-            call.out.say(f"{address} leads there until Ctrl-C.")
-            if opened:
-                await asyncio.to_thread(webbrowser.open, address)
-        return await process.wait()
-    finally:
-        if process.returncode is None:
-            process.terminate()
-            await process.wait()
-
-
-async def _listens(process: asyncio.subprocess.Process, local: int) -> bool:
-    """Whether OpenSSH has begun to, before it ends."""
-    async with asyncio.timeout(READY_SECONDS):
-        while process.returncode is None:
-            with contextlib.suppress(OSError):
-                _, writer = await asyncio.open_connection("127.0.0.1", local)
-                writer.close()
-                return True
-            await asyncio.sleep(_LOOK_EVERY)
-    return False
-
-
-def _ports(text: str) -> tuple[int, int]:
+def _ports(text: str) -> tuple[int, int | None]:
     """In the container, and here."""
     inside, colon, local = text.partition(":")
     numbers = [inside, *([local] if colon else [])]
     if not all(part.isdecimal() and 0 < int(part) < 65536 for part in numbers):
         raise InvalidInput(f"'{text}' is no port: write 8888, or 8888:9999 for another here.")
-    return int(inside), int(local) if colon else _free(int(inside))
-
-
-def _free(wanted: int) -> int:
-    """That port of the loopback, or where it is taken another."""
-    for candidate in (wanted, 0):
-        with socket.socket() as probe, contextlib.suppress(OSError):
-            probe.bind(("127.0.0.1", candidate))
-            return int(probe.getsockname()[1])
-    raise InvalidInput("No port of this computer is free.")
+    return int(inside), int(local) if colon else None

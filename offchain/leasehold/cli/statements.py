@@ -9,10 +9,10 @@ from leasehold import format_lease
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
 from leasehold.cli._options import AnyLease, option
-from leasehold.cli._signed import STATEMENT_COLUMNS, statement_row, statements_said
 from leasehold.client import ask_statement, choose_lease, look_at
 from leasehold.files import write_whole
 from leasehold.market import write_statements
+from leasehold.tables import statements_table, what_follows
 
 
 @shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
@@ -32,10 +32,8 @@ async def statement(
         number = await choose_lease(client, lease)
         kept = await ask_statement(client, number)
         view = await look_at(client, kept)
-    call.out.listing(
-        view.to_json(), STATEMENT_COLUMNS, [statement_row(one) for one in view.seen[-10:]], empty=""
-    )
-    for line in statements_said(view):
+    call.out.listing(view.to_json(), *statements_table(view.seen[-10:]), empty="")
+    for line in what_follows(view):
         call.out.warn(line)
     if out is not None:
         write_whole(out, write_statements(kept))

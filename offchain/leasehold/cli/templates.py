@@ -18,23 +18,9 @@ async def list_templates(call: Invocation) -> None:
     Your own are files like these in the folder `templates` of your home; one with the same name counts instead.
     """
     templates = all_templates(call.home.templates)
-    call.out.listing(
-        [
-            {
-                "name": template.name,
-                "summary": template.table.summary,
-                "image": str(template.content.get("image", "")),
-                "own": template.own,
-            }
-            for template in templates
-        ],
-        ("name", "what it is", "image"),
-        [
-            (template.name, template.table.summary, str(template.content.get("image", "-")))
-            for template in templates
-        ],
-        empty="There is no template.",
-    )
+    told = [template.to_json() for template in templates]
+    rows = [(template.name, template.table.summary, template.image or "-") for template in templates]
+    call.out.listing(told, ("name", "what it is", "image"), rows, empty="There is no template.")
 
 
 @shared(ANSWERS)

@@ -8,7 +8,6 @@ from leasehold import format_lease
 from leasehold.cli._carrying_out import carry_out, open_session
 from leasehold.cli._choosing import meant, shown_all
 from leasehold.cli._command import FOR_ACCOUNT, PROPOSES, SENDS, Invocation, shared
-from leasehold.cli._finishing import say_ordered
 from leasehold.cli._options import (
     SECONDS,
     Approve,
@@ -21,8 +20,15 @@ from leasehold.cli._options import (
     argument,
     option,
 )
-from leasehold.cli._together import carry_out_all
-from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload, say_image
+from leasehold.cli._together import carry_out_all, together
+from leasehold.cli._workload import (
+    CommandLine,
+    WorkloadFlags,
+    build_workload,
+    code_folder,
+    show_code,
+    show_image,
+)
 from leasehold.client import (
     Close,
     ClosePlan,
@@ -56,21 +62,9 @@ async def extend(
     approve: Approve = False,
 ) -> None:
     """Pay for more time on leases."""
-    async with open_session(call, signs=True) as client:
-        chosen = await meant(client, leases, several)
-        plan = await client.plan(Together([Extend(lease, seconds) for lease in chosen]))
-        for one in plan.plans:
-            call.out.say(one.said())
-        cost = client.money.show(plan.payment.amount if plan.payment else 0)
-        await carry_out_all(
-            call,
-            plan,
-            f"Pay {cost} more into escrow?",
-            lambda extended: (
-                f"Lease {format_lease(extended.lease.id)} is paid until {format_time(extended.lease.end)}."
-            ),
-            approve=approve,
-        )
+    async with together(call, leases, several, lambda lease: Extend(lease, seconds)) as (plan, _):
+        cost = plan.client.money.show(plan.payment.amount if plan.payment else 0)
+        await carry_out_all(call, plan, f"Pay {cost} more into escrow?", _extended, approve=approve)
 
 
 def _extended(extended: Extended) -> str:
@@ -107,14 +101,9 @@ async def resize(
 @shared(SENDS | PROPOSES | FOR_ACCOUNT)
 async def reject(call: Invocation, leases: RunningLeases = None, *, several: Several) -> None:
     """Give leases back inside their trial: everything comes back but the hold fee."""
-    async with open_session(call, signs=True) as client:
-        chosen = await meant(client, leases, several)
-        plan = await client.plan(Together([Reject(lease) for lease in chosen]))
-        for one in plan.plans:
-            call.out.say(one.said())
-        await carry_out_all(
-            call, plan, f"Reject {shown_all(chosen)}?", lambda ended: ended.said(client.money)
-        )
+    async with together(call, leases, several, Reject) as (plan, chosen):
+        money = plan.client.money
+        await carry_out_all(call, plan, f"Reject {chosen}?", lambda ended: ended.said(money))
 
 
 @shared(SENDS | PROPOSES | FOR_ACCOUNT)
@@ -149,7 +138,7 @@ async def _order(call: Invocation, order: CloseWhenDonePlan) -> None:
             "Executed, the proposal closes the lease at once. Once it is signed, `leasehold group order FILE "
             "SIGNATURE...` gives it to the machine's agent instead."
         )
-    await carry_out(call, order, None, waiting=None, on_step=lambda step: say_ordered(call, step))
+    await carry_out(call, order, None, waiting=None)
 
 
 def _say_closing(call: Invocation, plan: ClosePlan) -> None:
@@ -177,16 +166,16 @@ async def set_workload(
     workload = build_workload(call, flags, command)
     async with open_session(call, signs=True) as client:
         number = await choose_lease(client, lease, Which.LIVE)
-        plan, shown = await client.plan(SetWorkload(number, workload, close_when_done)), format_lease(number)
-        say_image(call, plan.pinned)
-        await carry_out(
-            call,
-            plan,
+        request = SetWorkload(number, workload, close_when_done, code_folder(flags))
+        plan, shown = await client.plan(request), format_lease(number)
+        show_image(call.out, plan.pinned.rows())
+        if plan.code is not None:
+            show_code(call.out, plan.code)
+        question, said = (
             f"Stop what runs on lease {shown} and run this instead?",
-            lambda changed: f"Lease {shown} has a new workload.",
-            waiting="Handing over the workload",
-            on_step=lambda step: say_ordered(call, step),
+            f"Lease {shown} has a new workload.",
         )
+        await carry_out(call, plan, question, said, waiting="Handing over the workload")
 
 
 @shared(SENDS | PROPOSES)
@@ -201,12 +190,10 @@ async def rate(
     ] = "",
 ) -> None:
     """Rate leases of yours that have ended and were paid, each once. It weighs as much as the fee that it paid."""
-    async with open_session(call, signs=True) as client:
-        chosen = await meant(client, leases, several, Which.OVER)
-        plan = await client.plan(Together([Rate(lease, stars, comment) for lease in chosen]))
-        for one in plan.plans:
-            call.out.say(one.said())
-        question = "Publish this rating?" if len(chosen) == 1 else f"Publish these {len(chosen)} ratings?"
+    of = lambda lease: Rate(lease, stars, comment)  # noqa: E731
+    async with together(call, leases, several, of, Which.OVER) as (plan, _):
+        many = len(plan.plans)
+        question = "Publish this rating?" if many == 1 else f"Publish these {many} ratings?"
         await carry_out_all(
             call, plan, question, lambda rated: f"Lease {format_lease(rated.lease)} is rated."
         )

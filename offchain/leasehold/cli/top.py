@@ -16,13 +16,9 @@ from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Inv
 from leasehold.cli._hints import said
 from leasehold.cli._options import option
 from leasehold.cli._output import plain
-from leasehold.client import LeaseUse, PoolClient, TopRow, top_of, totals, watch_leases
-from leasehold.market import Json, Money, format_amount, format_duration, format_share, format_size
-
-_COLUMNS = (
-    "lease", ">on", "model", "state", ">share", ">gpu", ">gpu mem", ">cores", ">memory", ">in/s", ">out/s", ">spent",
-    ">left",
-)  # fmt: skip
+from leasehold.client import PoolClient, TopRow, top_of, totals, watch_leases
+from leasehold.market import Json, Money
+from leasehold.tables import Table, top_table
 
 
 @shared(ANSWERS | WALLET | PASSWORD_FILE | OF_GROUP)
@@ -41,14 +37,13 @@ async def top(
             with call.out.working("Asking the machines' agents"):
                 rows = await top_of(client)
             call.out.answer(_told(rows, client.money))
-            call.out.table(_COLUMNS, [_row(row, client.money) for row in rows], empty=_EMPTY)
+            call.out.table(*top_table(rows, client.money), empty=_EMPTY)
             _say_silent(call, rows)
             return
         call.out.if_interrupted = "Your leases go on."
         await _watch(call, client)
 
 
-_MODEL = 28  # characters: a stranger's words push no column off the screen
 _EMPTY = "You have no running lease: rent with `leasehold rent`."
 
 
@@ -62,16 +57,8 @@ async def _watch(call: Invocation, client: PoolClient) -> None:
 
 def _drawn(rows: Sequence[TopRow], money: Money, room: int) -> Text:
     """The table as lines: rich's own takes forty times as long, each second."""
-    heads = [column.lstrip(">") for column in _COLUMNS]
-    cells = [heads, *([plain(cell) for cell in _row(row, money)] for row in rows[:room])]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if column[0] == ">" else cell.ljust(width)
-            for cell, width, column in zip(row, widths, _COLUMNS, strict=True)
-        )
-        for row in cells
-    ]
+    columns, cells = top_table(rows[:room], money)
+    lines = Table(columns, [tuple(map(plain, row)) for row in cells]).lines()
     return Text("\n".join([*lines, "", _sum(rows, money, room)]), no_wrap=True, overflow="crop")
 
 
@@ -84,30 +71,6 @@ def _sum(rows: Sequence[TopRow], money: Money, room: int) -> str:
         f"{len(rows)} leases: {money.show(spent['spent'])} spent, {money.show(spent['hourly'])} per hour.{more} "
         "Ctrl-C leaves."
     )
-
-
-def _row(row: TopRow, money: Money) -> tuple[str, ...]:
-    lease, use = row.record.lease, row.use or LeaseUse(0)
-    state = "silent" if row.problem is not None else "past its end" if not row.bill.left else lease.state.word
-    return (
-        f"{format_lease(lease.id)} {row.tag.name or ''}".rstrip(),
-        str(lease.machine),
-        (row.model or "?")[:_MODEL],
-        state,
-        format_share(lease.cells),
-        "" if use.card_busy is None else f"{use.card_busy:.0f}%",
-        _size(use.card_memory),
-        "" if use.cores is None else f"{use.cores:.2f}",
-        _size(use.memory),
-        _size(use.received),
-        _size(use.sent),
-        format_amount(row.bill.used, money.decimals, places=6),
-        format_duration(row.bill.left),
-    )
-
-
-def _size(size: float | None) -> str:
-    return "" if size is None else format_size(round(size))
 
 
 def _told(rows: Sequence[TopRow], money: Money) -> dict[str, Json]:

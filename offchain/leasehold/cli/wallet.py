@@ -9,14 +9,14 @@ from typing import Annotated
 from leasehold import UNLIMITED
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, PASSWORD_FILE, PROPOSES, SENDS, WALLET, Invocation, shared
-from leasehold.cli._options import ACCOUNT, SECONDS, AmountOrAll, argument, option, unless
+from leasehold.cli._options import Account, AmountOrAll, Seconds, argument, option, unless
 from leasehold.client import Approve, Deposit, PaidFromLedger, Withdraw
 from leasehold.errors import WalletError
 from leasehold.home import MOST_SECONDS
 from leasehold.market import InvalidInput, Json, Money, format_amount, format_duration, funds_of
 
 _HALF_AN_HOUR = 1800  # seconds
-To = Annotated[str | None, option("--to ADDRESS", "Another account than the wallet's own."), ACCOUNT]
+To = Annotated[Account, option("--to ADDRESS", "Another account than the wallet's own.")]
 
 
 @shared(ANSWERS | PASSWORD_FILE)
@@ -63,7 +63,7 @@ async def list_wallets(call: Invocation) -> None:
 async def unlock(
     call: Invocation,
     seconds: Annotated[
-        int | None, argument("[DURATION]", "For how long, at most 12h; half an hour if left out."), SECONDS
+        Seconds, argument("[DURATION]", "For how long, at most 12h; half an hour if left out.")
     ] = None,
 ) -> None:
     """Hold the wallet open, so that commands do not ask for its password, for half an hour or as long as you say.
@@ -134,7 +134,7 @@ async def approve(
         what = f"{_allowance(plan.amount, plan.client.money)} from the wallet"
         if call.dry_run:
             call.out.say(f"Would let the pool {plan.client.pool.address} take {what}.")
-        await carry_out(call, plan, f"Let the pool take {what}?", lambda done: f"The pool may take {what}.")
+        await carry_out(call, plan, f"Let the pool take {what}?", f"The pool may take {what}.")
 
 
 @shared(SENDS)
@@ -150,7 +150,7 @@ async def deposit(
         if call.dry_run:
             call.out.say(f"Would move {shown} into {where}.")
         question = f"Move {shown} from the wallet into {where}?"
-        await carry_out(call, plan, question, lambda done: f"{shown} are in {where}.", approve=approve_too)
+        await carry_out(call, plan, question, f"{shown} are in {where}.", approve=approve_too)
 
 
 @shared(SENDS | PROPOSES)

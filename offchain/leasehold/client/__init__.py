@@ -23,6 +23,15 @@ if TYPE_CHECKING:
         ProveSilence,
         SilenceProven,
     )
+    from leasehold.client._checkpoints import (
+        CheckpointPlan,
+        CheckpointTaken,
+        TakeCheckpoint,
+        checkpoints_of,
+        keep_checkpoint,
+        newest_checkpoint,
+        taken_now,
+    )
     from leasehold.client._choosing import (
         Choice,
         KnownLease,
@@ -66,7 +75,6 @@ if TYPE_CHECKING:
         provider_status,
     )
     from leasehold.client._connect import (
-        DEFAULT_HOME,
         DEFAULT_IPFS,
         DEFAULT_RPC,
         Connecting,
@@ -119,7 +127,7 @@ if TYPE_CHECKING:
         ReportOutagePlan,
         tended,
     )
-    from leasehold.client._elsewhere import bring_to, fetch_from, is_address
+    from leasehold.client._elsewhere import bring_to, fetch_from, is_address, local_folder
     from leasehold.client._errors import (
         AmountsMissing,
         CannotAct,
@@ -159,7 +167,14 @@ if TYPE_CHECKING:
         HostLeft,
         machine_file,
     )
-    from leasehold.client._fleet_updating import FleetUpdate, FleetUpdated, FleetUpdatePlan, HostUpdated
+    from leasehold.client._fleet_updating import (
+        ChangingHost,
+        FleetUpdate,
+        FleetUpdated,
+        FleetUpdatePlan,
+        HostUpdated,
+    )
+    from leasehold.client._forwarding import ForwardedPort, forwarded_port
     from leasehold.client._glance import (
         search_at_a_glance,
     )
@@ -175,6 +190,7 @@ if TYPE_CHECKING:
         group_json,
         group_rows,
         make_group,
+        read_salt,
         standing_of,
         successor,
     )
@@ -396,9 +412,16 @@ if TYPE_CHECKING:
         RequestVerification,
         RequestVerificationPlan,
         RoundDuty,
+        RoundSeen,
         VerificationAsked,
         duty_of,
         round_at,
+        rounds_of,
+    )
+    from leasehold.client._safes import (
+        SafeAt,
+        check_safe,
+        safe_at,
     )
     from leasehold.client._seats import (
         LEAVE_DELAY,
@@ -409,6 +432,7 @@ if TYPE_CHECKING:
         LeaveSeatPlan,
         SeatChanged,
         SeatEmptied,
+        SeatsView,
         StakeSeat,
         StakeSeatPlan,
         TopUpPlan,
@@ -417,7 +441,17 @@ if TYPE_CHECKING:
         full_of,
         seat_at,
         seat_json,
+        seats_of,
         validator_status,
+    )
+    from leasehold.client._services import (
+        AnnounceService,
+        EndService,
+        ServiceAnnounced,
+        ServicePlan,
+        ServiceSeen,
+        meet_service,
+        services_of,
     )
     from leasehold.client._set_workload import (
         Delivered,
@@ -433,6 +467,20 @@ if TYPE_CHECKING:
         Settlement,
         SettlementDue,
         SettlementMade,
+    )
+    from leasehold.client._sharing import (
+        AcceptAccess,
+        AcceptAccessPlan,
+        AccessKept,
+        AccessRevoked,
+        LeaseShared,
+        RevokeAccess,
+        RevokeAccessPlan,
+        ShareLease,
+        ShareLeasePlan,
+        access_json,
+        audit_of,
+        make_access_key,
     )
     from leasehold.client._shells import HostAnswer, OpenSsh, Shells, ask_hosts
     from leasehold.client._ssh import (
@@ -476,6 +524,7 @@ if TYPE_CHECKING:
         NotADelegate,
         NotTheTenant,
     )
+    from leasehold.client._tenants import tenants_of
     from leasehold.client._together import Together, TogetherDone, TogetherPlan
     from leasehold.client._top import LeaseUse, TopRow, top_of, totals, use_between, watch_leases
     from leasehold.client._transfer import (
@@ -506,6 +555,7 @@ if TYPE_CHECKING:
         view_fault,
         view_lease,
     )
+    from leasehold.client._volume_keys import own_workload
     from leasehold.client._volumes import (
         DiscardVolume,
         ExportVolume,
@@ -526,12 +576,12 @@ if TYPE_CHECKING:
         RevealVotes,
         VoteCommitted,
         VoteRevealed,
+        measured_digest,
     )
 
 __all__ = [
     "CLOSING_PATIENCE",
     "COLD_START",
-    "DEFAULT_HOME",
     "DEFAULT_IPFS",
     "DEFAULT_RPC",
     "FOREVER",
@@ -540,14 +590,19 @@ __all__ = [
     "OUTAGE_SCALE",
     "PROVE_TIME",
     "ROLL_AFTER",
+    "AcceptAccess",
+    "AcceptAccessPlan",
     "AcceptLeases",
     "AcceptLeasesPlan",
     "AcceptPool",
+    "AccessKept",
+    "AccessRevoked",
     "AddStake",
     "AddStakePlan",
     "AllowDelegate",
     "AllowDelegatePlan",
     "AmountsMissing",
+    "AnnounceService",
     "AnswerChallenge",
     "AnswerPlan",
     "Appeal",
@@ -575,6 +630,9 @@ __all__ = [
     "ChangeOperator",
     "ChangeOperatorPlan",
     "ChangesNothing",
+    "ChangingHost",
+    "CheckpointPlan",
+    "CheckpointTaken",
     "Choice",
     "Claim",
     "ClaimPlan",
@@ -613,6 +671,7 @@ __all__ = [
     "DrawCommittee",
     "DrawPlan",
     "Drawn",
+    "EndService",
     "Ended",
     "Errand",
     "ExecuteFault",
@@ -649,6 +708,7 @@ __all__ = [
     "FleetUpdate",
     "FleetUpdatePlan",
     "FleetUpdated",
+    "ForwardedPort",
     "Gap",
     "GiveNotice",
     "GiveNoticePlan",
@@ -677,6 +737,7 @@ __all__ = [
     "LeaseKept",
     "LeaseLook",
     "LeaseResults",
+    "LeaseShared",
     "LeaseShell",
     "LeaseUse",
     "LeaseView",
@@ -797,16 +858,24 @@ __all__ = [
     "RevealPlan",
     "RevealVotes",
     "RevisionUnknown",
+    "RevokeAccess",
+    "RevokeAccessPlan",
     "RevokeDelegate",
     "RevokeDelegatePlan",
     "RotateGroup",
     "RotatePlan",
     "RoundDuty",
+    "RoundSeen",
     "RuleOnFault",
     "RulesProposed",
+    "SafeAt",
     "SeatChanged",
     "SeatEmptied",
+    "SeatsView",
     "Sent",
+    "ServiceAnnounced",
+    "ServicePlan",
+    "ServiceSeen",
     "SessionKept",
     "SetGated",
     "SetPaused",
@@ -822,6 +891,8 @@ __all__ = [
     "SettlementDue",
     "SettlementMade",
     "Setup",
+    "ShareLease",
+    "ShareLeasePlan",
     "ShareNotKeptApart",
     "Shells",
     "SignOffer",
@@ -846,6 +917,7 @@ __all__ = [
     "SwitchPlan",
     "SyncOptions",
     "Synced",
+    "TakeCheckpoint",
     "TenantLease",
     "Together",
     "TogetherDone",
@@ -875,17 +947,21 @@ __all__ = [
     "WithholdPlan",
     "WorkloadChanged",
     "WorkloadNotBrought",
+    "access_json",
     "added_up",
     "agents_word",
     "alone",
     "arbiter_of",
     "ask_hosts",
     "ask_statement",
+    "audit_of",
     "billed_seconds",
     "bring_to",
     "calls_of",
     "check_alive",
     "check_ledger",
+    "check_safe",
+    "checkpoints_of",
     "choose_lease",
     "choose_leases",
     "connect",
@@ -905,6 +981,7 @@ __all__ = [
     "fetch_lease_results",
     "find_reach",
     "finish_of",
+    "forwarded_port",
     "from_ledger",
     "full_of",
     "group_json",
@@ -916,25 +993,32 @@ __all__ = [
     "include",
     "is_address",
     "is_named",
+    "keep_checkpoint",
     "known_leases",
     "label_things",
     "lease_shell",
     "leases_of",
     "let_in",
     "live_lease",
+    "local_folder",
     "logs_of",
     "look_at",
     "look_over",
     "machine_file",
+    "make_access_key",
     "make_group",
+    "measured_digest",
+    "meet_service",
     "mint_key",
     "name_things",
     "named_things",
+    "newest_checkpoint",
     "order_closing",
     "outages_of",
     "outflow",
     "own_leases",
     "own_machines",
+    "own_workload",
     "parse_address",
     "pay_in",
     "pools_of",
@@ -945,13 +1029,18 @@ __all__ = [
     "quote_request",
     "read_calls",
     "read_proposal",
+    "read_salt",
     "refusal_of",
     "round_at",
+    "rounds_of",
     "rules_with",
+    "safe_at",
     "search_at_a_glance",
     "search_for_image",
     "seat_at",
     "seat_json",
+    "seats_of",
+    "services_of",
     "signed_offers",
     "spread",
     "ssh_config",
@@ -963,6 +1052,8 @@ __all__ = [
     "sync_out",
     "tag_of",
     "take_off",
+    "taken_now",
+    "tenants_of",
     "tended",
     "top_of",
     "totals",
@@ -985,6 +1076,10 @@ _PARTS = {
         "ChallengeMachine", "ChallengePlan", "MachineChallenged", "ProvePlan", "ProveSilence",
         "SilenceProven",
     ),
+    "_checkpoints": (
+        "CheckpointPlan", "CheckpointTaken", "TakeCheckpoint", "checkpoints_of", "keep_checkpoint",
+        "newest_checkpoint", "taken_now",
+    ),
     "_choosing": (
         "Choice", "KnownLease", "Which", "choose_lease", "choose_leases", "is_named", "known_leases",
         "tag_of",
@@ -999,7 +1094,7 @@ _PARTS = {
         "Claim", "Claimed", "ClaimPlan", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
         "ProviderStatus", "own_leases", "own_machines", "provider_status",
     ),
-    "_connect": ("DEFAULT_HOME", "DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
+    "_connect": ("DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
     "_copying": ("Copied", "copy_in", "copy_out", "lease_shell"),
     "_cost": ("CostBy", "CostRow", "Costs", "Spent", "added_up", "billed_seconds", "costs_of", "spread"),
     "_delegates": (
@@ -1015,7 +1110,7 @@ _PARTS = {
         "ChallengeAnswered", "OutageReported", "Recovered", "RecoverMachine", "RecoverPlan", "ReportOutage",
         "ReportOutagePlan", "tended",
     ),
-    "_elsewhere": ("bring_to", "fetch_from", "is_address"),
+    "_elsewhere": ("bring_to", "fetch_from", "is_address", "local_folder"),
     "_errors": (
         "AmountsMissing", "CannotAct", "ChangesNothing", "DescribesAnother", "FleetUnreadable",
         "LedgerNotCovered", "LoginStaysHere", "NoDelegate", "NoPrice", "NoSuchContract", "NoSuchHost",
@@ -1026,10 +1121,13 @@ _PARTS = {
     "_fleet": ("Fleet", "FleetHost"),
     "_fleet_errands": ("Errand", "HostStatus", "host_status"),
     "_fleet_joining": ("FleetJoin", "FleetJoined", "FleetJoinPlan", "HostJoined", "HostLeft", "machine_file"),
-    "_fleet_updating": ("FleetUpdate", "FleetUpdated", "FleetUpdatePlan", "HostUpdated"),
+    "_fleet_updating": ("ChangingHost", "FleetUpdate", "FleetUpdated", "FleetUpdatePlan", "HostUpdated"),
+    "_forwarding": ("ForwardedPort", "forwarded_port"),
     "_glance": ("search_at_a_glance",),
     "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
-    "_groups": ("GroupStanding", "group_json", "group_rows", "make_group", "standing_of", "successor"),
+    "_groups": (
+        "GroupStanding", "group_json", "group_rows", "make_group", "read_salt", "standing_of", "successor",
+    ),
     "_image_search": ("COLD_START", "ImageListing", "search_for_image"),
     "_images": ("PinnedWorkload",),
     "_index": ("alone",),
@@ -1094,18 +1192,27 @@ _PARTS = {
     ),
     "_rounds": (
         "DrawCommittee", "Drawn", "DrawPlan", "Finalized", "FinalizePlan", "FinalizeRound",
-        "RequestVerification", "RequestVerificationPlan", "RoundDuty", "VerificationAsked", "duty_of",
-        "round_at",
+        "RequestVerification", "RequestVerificationPlan", "RoundDuty", "RoundSeen", "VerificationAsked",
+        "duty_of", "round_at", "rounds_of",
     ),
+    "_safes": ("SafeAt", "check_safe", "safe_at"),
     "_seats": (
         "LEAVE_DELAY", "MATURITY", "ExitSeat", "ExitSeatPlan", "LeaveSeat", "LeaveSeatPlan", "SeatChanged",
-        "SeatEmptied", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus", "full_of",
-        "seat_at", "seat_json", "validator_status",
+        "SeatEmptied", "SeatsView", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus",
+        "full_of", "seat_at", "seat_json", "seats_of", "validator_status",
+    ),
+    "_services": (
+        "AnnounceService", "EndService", "ServiceAnnounced", "ServicePlan", "ServiceSeen", "meet_service",
+        "services_of",
     ),
     "_set_workload": ("Delivered", "SetWorkload", "SetWorkloadPlan", "WorkloadChanged"),
     "_settling": (
         "FaultsSettled", "SettledByOthers", "SettleFaults", "SettleFaultsPlan", "Settlement", "SettlementDue",
         "SettlementMade",
+    ),
+    "_sharing": (
+        "AcceptAccess", "AcceptAccessPlan", "AccessKept", "AccessRevoked", "LeaseShared", "RevokeAccess",
+        "RevokeAccessPlan", "ShareLease", "ShareLeasePlan", "access_json", "audit_of", "make_access_key",
     ),
     "_shells": ("HostAnswer", "OpenSsh", "Shells", "ask_hosts"),
     "_ssh": ("SshDoor", "mint_key", "ssh_door"),
@@ -1118,6 +1225,7 @@ _PARTS = {
         "live_lease", "unfetched_results",
     ),
     "_tenant_errors": ("NotADelegate", "NotTheTenant"),
+    "_tenants": ("tenants_of",),
     "_together": ("Together", "TogetherDone", "TogetherPlan"),
     "_top": ("LeaseUse", "TopRow", "top_of", "totals", "use_between", "watch_leases"),
     "_transfer": (
@@ -1131,13 +1239,14 @@ _PARTS = {
         "FaultView", "LeaseBill", "LeaseView", "exit_codes", "faults_of", "leases_of", "view_fault",
         "view_lease",
     ),
+    "_volume_keys": ("own_workload",),
     "_volumes": (
         "DiscardVolume", "ExportVolume", "ImportVolume", "VolumeDiscarded", "VolumeExported", "VolumeSeen",
         "VolumesView", "volumes_of",
     ),
     "_votes": (
         "CommitPlan", "CommitVotes", "FalseHardwarePlan", "FaultOpened", "FileFalseHardware", "RevealPlan",
-        "RevealVotes", "VoteCommitted", "VoteRevealed",
+        "RevealVotes", "VoteCommitted", "VoteRevealed", "measured_digest",
     ),
 }  # fmt: skip
 if not TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,11 +27,9 @@ from leasehold.chain import (
     Signer,
     Token,
 )
-from leasehold.chain.typed import Domain, Group
+from leasehold.chain.typed import Domain, Group, SessionKey
 from leasehold.client._errors import (
     CannotAct,
-    NoGroupSession,
-    NoSession,
     NoSuchContract,
     PlanUsed,
     WalletNeeded,
@@ -45,6 +43,7 @@ from leasehold.client._on_behalf import Proposed
 from leasehold.client._permits import WithPermit
 from leasehold.client._plan import Approved, P, Plan, Plannable, R, Request, Step
 from leasehold.client._rent import Rent, Rented
+from leasehold.client._sessions import own_session, shared_session_of
 from leasehold.client._tracks import with_tracks
 from leasehold.datasets import Ipfs
 from leasehold.errors import UnknownFault, UnknownLease
@@ -455,29 +454,31 @@ class PoolClient:
     # ------------------------------------------------------------------------------------------------ the agents
 
     @asynccontextmanager
-    async def agent(self, machine: int, operator: str, contact: Contact) -> AsyncIterator[AgentClient]:
+    async def agent(
+        self, machine: int, operator: str, contact: Contact, *, shared: SessionKey | None = None
+    ) -> AsyncIterator[AgentClient]:
         """The agent of a machine, for this account. The wallet signs one session; later clients go on with it.
+
+        shared: a session that somebody else has shared, to be used in place of one's own.
 
         Raises:
             CannotAct: the account is not the wallet's, and has no session here.
         """
-        now, wallet = int(time.time()), self.wallet
-        if self.other is None:
-            key = await self.home.sessions.session(wallet, self.domain, now=now)
-        elif (kept := await self.home.sessions.kept(self.other, self.domain, now=now)) is not None:
-            key = kept
-        else:
-            name = self.home.groups.name_of(self.group) if self.group else None
-            raise NoGroupSession(self.other, name) if name else NoSession(self.other)
+        key = await own_session(self) if shared is None else shared
+        own = shared is None and self.other is None
+        former = partial(own_session, self, former=True) if own else None
         tunnel = agent_tunnel(self.ipfs, contact, operator)
-        async with AgentClient(contact, self.domain, machine, operator, key, tunnel=tunnel) as client:
+        async with AgentClient(
+            contact, self.domain, machine, operator, key, former=former, tunnel=tunnel
+        ) as client:
             yield client
 
     @asynccontextmanager
     async def agent_of(self, lease: int) -> AsyncIterator[AgentClient]:
-        """The same, of a lease's machine. Raises as `reach`."""
+        """The same, of a lease's machine; of one that was shared with this home, by that leave. Raises as `reach`."""
         record, contact = await self.reach(lease)
-        async with self.agent(record.machine.id, record.machine.operator, contact) as client:
+        shared = await shared_session_of(self, lease)
+        async with self.agent(record.machine.id, record.machine.operator, contact, shared=shared) as client:
             yield client
 
     async def reach(self, lease: int) -> tuple[MachineRecord, Contact]:

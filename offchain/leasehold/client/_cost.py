@@ -70,6 +70,11 @@ class Costs:
     rows: tuple[CostRow, ...]
     units: int
 
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """For a program, as `Plan.to_json`."""
+        rows: list[Json] = [row.to_json(money) for row in self.rows]
+        return {"by": self.by.value, "rows": rows, "cost": money.exact(self.units), "token": money.symbol}
+
 
 async def costs_of(
     client: PoolClient,

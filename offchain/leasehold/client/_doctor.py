@@ -26,7 +26,7 @@ from leasehold.client._connect import connect
 from leasehold.client._locked_wallet import LockedWallet
 from leasehold.errors import AgentError, GasFundsLow, LeaseholdError, SettingsError, error_type
 from leasehold.home import Home
-from leasehold.market import AllowanceMissing, NotEnoughFunds, format_duration
+from leasehold.market import AllowanceMissing, Json, NotEnoughFunds, format_duration
 
 MOST_APART: Final = 60
 """Seconds that this computer's clock may be behind the chain: requests are signed for a time."""
@@ -88,6 +88,15 @@ class Diagnosis:
     what: str
     said: str
     problem: LeaseholdError | None = None
+
+    def line(self, said: Callable[[LeaseholdError], str] = str) -> str:
+        """What was found, or is wrong. said: how this face tells that."""
+        return self.said if self.problem is None else said(self.problem)
+
+    def to_json(self, said: Callable[[LeaseholdError], str] = str) -> dict[str, Json]:
+        """For a program."""
+        works, code = self.problem is None, self.problem.code if self.problem else None
+        return {"what": self.what, "works": works, "said": self.line(said), "code": code}
 
 
 @dataclass(frozen=True)

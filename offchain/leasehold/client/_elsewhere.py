@@ -6,11 +6,16 @@ theirs, as their own documents say. What an address answers is a stranger's: nam
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import hashlib
 import os
-from collections.abc import Callable, Iterator
+import shutil
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from leasehold.errors import DatasetError, DatasetUnsafe
@@ -46,6 +51,31 @@ def fetch_from(address: str, folder: Path, told: Told) -> int:
         return len(total)
 
 
+@asynccontextmanager
+async def local_folder(
+    source: str, fetched: Path, fetching: Callable[[], AbstractContextManager[Told]]
+) -> AsyncIterator[Path]:
+    """A folder of what is named: itself, or a new one around a file, or what lies at an address. fetched: a folder of
+    one's own where that is gathered, to go on with; what is whole goes once it was used. fetching: hears how far it is.
+
+    Raises:
+        As `fetch_from`.
+    """
+    if is_address(source):
+        place = fetched / hashlib.sha256(source.encode()).hexdigest()[:40]
+        with fetching() as told:
+            await asyncio.to_thread(fetch_from, source, place, told)
+        yield place
+        await asyncio.to_thread(shutil.rmtree, place)
+    elif await asyncio.to_thread(Path(source).is_file):
+        path = Path(source)
+        with TemporaryDirectory(prefix="leasehold-data-", dir=path.parent) as name:
+            await asyncio.to_thread(_beside, path, Path(name) / path.name)
+            yield Path(name)
+    else:
+        yield Path(source)
+
+
 def bring_to(folder: Path, address: str) -> int:
     """Bring all below `folder` to an address; how many files. Raises DatasetError."""
     with _said(address):
@@ -56,6 +86,14 @@ def bring_to(folder: Path, address: str) -> int:
             files.makedirs(target.rpartition("/")[0], exist_ok=True)
             files.put_file(str(source), target)
         return len(sources)
+
+
+def _beside(path: Path, copy: Path) -> None:
+    """The same file under a second name, or a copy where there can be none."""
+    try:
+        os.link(path, copy)
+    except OSError:
+        shutil.copyfile(path, copy)
 
 
 def _add_to(told: Told, before: int, whole: int | None, more: int) -> None:
@@ -73,7 +111,7 @@ def _said(address: str) -> Iterator[None]:
         ) from error
     except DatasetError:
         raise
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, TypeError, LookupError) as error:
         said = " ".join(str(error).split())[:300] or type(error).__name__
         advice = "check the address and your account there."
         raise DatasetError(f"{address} is not to be had ({said})", advice) from error
@@ -82,6 +120,8 @@ def _said(address: str) -> Iterator[None]:
 def _opened(address: str) -> tuple[Any, str]:
     from fsspec.core import url_to_fs
 
+    if not address.partition("://")[2].strip("/"):
+        raise DatasetError(f"{address} names no place", "write it in full, such as s3://bucket/folder.")
     files, place = url_to_fs(address)
     return files, str(place)
 

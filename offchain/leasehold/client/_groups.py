@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leasehold.chain import LeaseRecord
-from leasehold.chain.typed import Group
+from leasehold.chain.typed import Group, Safe
 from leasehold.client._address import parse_address
 from leasehold.errors import InvalidSigners, InvalidThreshold
 from leasehold.market import InvalidInput, Json, Money
@@ -17,6 +18,17 @@ if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
 
 NO_SALT = bytes(32)
+
+
+def read_salt(text: str) -> bytes:
+    """A salt in hex, or for the word `random` a new one. Raises InvalidInput."""
+    try:
+        salt = secrets.token_bytes(32) if text == "random" else bytes.fromhex(text.removeprefix("0x"))
+    except ValueError:
+        salt = b""
+    if len(salt) != 32:
+        raise InvalidInput(f"'{text}' is no salt: it has 64 hex digits, or is the word random.")
+    return salt
 
 
 def make_group(threshold: int, signers: Sequence[str], salt: bytes = NO_SALT) -> Group:
@@ -61,7 +73,8 @@ def successor(
 
 @dataclass(frozen=True)
 class GroupStanding:
-    """A group in a pool. ledger: token units there; strayed: at its address itself, where nobody's key reaches.
+    """A group in a pool. ledger: token units there; strayed: at its address itself, where nobody's key reaches; of a
+    Safe none are.
 
     leases: those that run. deployed: whether its account has code, which only a rescue needs.
     """
@@ -95,6 +108,7 @@ async def standing_of(client: PoolClient, group: Group) -> GroupStanding:
         client.rpc.call("eth_getCode", [account, "latest"]),
     )
     leases = tuple(await index.leases(tenant=account, live=True))
+    strayed = 0 if isinstance(group, Safe) else strayed
     return GroupStanding(account, ledger, strayed, nonce, code != "0x", leases)
 
 
@@ -105,7 +119,8 @@ def group_json(name: str, group: Group, account: str) -> dict[str, Json]:
         "address": account,
         "threshold": group.threshold,
         "signers": list(group.signers),
-        "salt": "0x" + group.salt.hex(),
+        "salt": None if isinstance(group, Safe) else "0x" + group.salt.hex(),
+        "safe": isinstance(group, Safe),
     }
 
 
@@ -115,5 +130,7 @@ def group_rows(group: Group, account: str) -> tuple[tuple[str, str], ...]:
         ("address", account),
         ("signers", f"{group.threshold} of {len(group.signers)}"),
         *((f"  {place}", signer) for place, signer in enumerate(group.signers, 1)),
-        ("salt", "0x" + group.salt.hex()),
+        ("is", "a Safe, by its owners as the chain had them")
+        if isinstance(group, Safe)
+        else ("salt", "0x" + group.salt.hex()),
     )

@@ -62,8 +62,16 @@ class TenantLease:
         async with self.client.agent_of(self.id) as agent:
             return await agent.metrics(self.id)
 
-    async def logs(self, *, follow: bool = True, tail: int | None = None) -> AsyncIterator[str]:
+    async def logs(
+        self,
+        *,
+        follow: bool = True,
+        tail: int | None = None,
+        since: int | None = None,
+        timestamps: bool = False,
+    ) -> AsyncIterator[str]:
         """What the workload writes, line by line without their ends. follow: until it ends. tail: the last lines.
+        since, timestamps: as `AgentClient.logs`.
 
         Raises:
             AgentError, MarketError: the agent does not answer, or cannot be found.
@@ -71,7 +79,9 @@ class TenantLease:
         decoder, rest = codecs.getincrementaldecoder("utf-8")("replace"), ""
         async with (
             self.client.agent_of(self.id) as agent,
-            aclosing(agent.logs(self.id, tail=tail, follow=follow)) as log,
+            aclosing(
+                agent.logs(self.id, tail=tail, follow=follow, since=since, timestamps=timestamps)
+            ) as log,
         ):
             async for data in log:
                 *lines, rest = (rest + decoder.decode(data)).split("\n")
@@ -98,17 +108,25 @@ class TenantLease:
             return await stream.wait(), bytes(written)
 
     async def results(
-        self, folder: str | Path, *, identity: str | None = None, patience: float = PATIENCE
+        self,
+        folder: str | Path,
+        *,
+        identity: str | None = None,
+        patience: float = PATIENCE,
+        only: Sequence[str] = (),
+        force: bool = False,
     ) -> LeaseResults:
         """Fetch what it has left behind into a new folder. identity: the age key, if it is not the wallet's own.
-        patience: seconds to wait until the results are published.
+        patience: seconds to wait until the results are published. only, force: as `fetch_lease_results`.
 
         Raises:
-            NoResultsYet, NoResultsAnyMore, DestinationExists, WrongIdentity, DatasetError.
+            NoResultsYet, NoResultsAnyMore, NoSuchResult, DestinationExists, WrongIdentity, DatasetError.
         """
         published = await published_results(self.client, self.id, patience=patience)
         key = identity or await self.client.age_identity()
-        return await fetch_lease_results(self.client, self.id, published, Path(folder), key)
+        return await fetch_lease_results(
+            self.client, self.id, published, Path(folder), key, only=only, force=force
+        )
 
     async def switch(self, wish: PowerWish) -> LeaseStatus:
         """Have its container stand still (`stop`), run again (`start`), or both (`restart`); the lease is billed all

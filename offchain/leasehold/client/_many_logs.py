@@ -27,16 +27,25 @@ class LogLine:
 
 
 async def logs_of(
-    client: PoolClient, leases: Sequence[int], *, tail: int | None = None, follow: bool = False
+    client: PoolClient,
+    leases: Sequence[int],
+    *,
+    tail: int | None = None,
+    follow: bool = False,
+    since: int | None = None,
+    timestamps: bool = False,
 ) -> AsyncIterator[LogLine]:
     """Their logs, the lines of one lease in its order, until all have ended. An agent that is silent ends its own
-    lease's log, with a line that says why, and no other's. follow, tail: as `TenantLease.logs`.
+    lease's log, with a line that says why, and no other's. The rest: as `TenantLease.logs`.
     """
     lines: asyncio.Queue[LogLine | None] = asyncio.Queue(_AHEAD)
 
     async def read(lease: int) -> None:
         try:
-            async with aclosing(TenantLease(client, lease).logs(follow=follow, tail=tail)) as log:  # type: ignore[type-var]
+            read_log = TenantLease(client, lease).logs(
+                follow=follow, tail=tail, since=since, timestamps=timestamps
+            )
+            async with aclosing(read_log) as log:  # type: ignore[type-var]
                 async for text in log:
                     await lines.put(LogLine(lease, text))
         except LeaseholdError as error:

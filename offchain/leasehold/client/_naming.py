@@ -35,6 +35,11 @@ class NamedThing:
     thing: str
     tag: Tag
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All that people write for it."""
+        return (self.thing, f"{self.kind}:{self.thing}", *([self.tag.name] if self.tag.name else ()))
+
     def to_json(self) -> dict[str, Json]:
         """For a program."""
         return {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from leasehold.chain import (
     AccountsContract,
@@ -44,6 +45,15 @@ class Attestation(BaseModel):
     to: Annotated[int, Field(ge=0, lt=1 << 64)]
     validator: Annotated[str, StringConstraints(pattern=r"^0x[0-9a-fA-F]{40}$")]
     proof: Annotated[str, StringConstraints(pattern=r"^0x([0-9a-fA-F]{2}){2,16384}$")]
+
+    @classmethod
+    def load(cls, path: Path) -> Attestation:
+        """Raises InvalidInput for a file that cannot be read or has another form."""
+        try:
+            return cls.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError) as error:
+            first = str(error).splitlines()[0]
+            raise InvalidInput(f"{path} is no signature file ({first}): leave it out.") from error
 
     @property
     def outage(self) -> Outage:

@@ -11,8 +11,8 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,8 @@ from leasehold.client._images import PinnedWorkload
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._set_workload import Delivered, note_workload
 from leasehold.client._volume_keys import own_workload
-from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged
+from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged, SettingsError
+from leasehold.home import Kind, check_label
 from leasehold.images import NoSuchPlatform, ResolvedImage
 from leasehold.market import (
     Delivery,
@@ -94,6 +95,7 @@ class Rent(Request["Rented"]):
     close_when_done: sign, once they are open, that they close when their command has ended by itself, which the agent
         sees to; `None`: where the workload is a batch job, or the lease `again` was ordered so. The wallet is asked for
         one more signature for each lease.
+    labels: put on the leases here as they are open; the chain and the agents are told nothing.
     """
 
     workload: Workload | None
@@ -113,10 +115,13 @@ class Rent(Request["Rented"]):
     wait: bool = True
     close_when_done: bool | None = None
     code: CodeFolder | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse what contradicts itself. Raises InvalidInput, DurationMissing, QueryError."""
+        """Refuse what contradicts itself. Raises InvalidInput, BadLabel, DurationMissing, QueryError."""
         parse_search(self.search)
+        for word, value in self.labels.items():
+            check_label(word, value)
         if self.seconds is None and self.offer is None:
             raise DurationMissing()
         if len(set(self.machines)) < len(self.machines):
@@ -138,6 +143,8 @@ class Rent(Request["Rented"]):
             raise InvalidInput(
                 "A delegate opens one lease at a time, at listed terms: leave the gang or the offer away."
             )
+        if self.labels:
+            client.home.names(client.deployment).all(Kind.LEASE)  # a damaged file is told before money moves
         renter, (closes, cannot) = client.renter(), _closes(client, self)
         pinned = None if self.workload is None else await client.pin(self.workload)
         wanted = self if pinned is None else replace(self, workload=pinned.workload)
@@ -266,6 +273,7 @@ class RentPlan(Plan["Rented"]):
             mined_at = time.time()
         made = LeasesOpened(opened[0].receipt, opened, self._delivery, sent_at, mined_at)
         yield made
+        self._label(opened)
         orders = list[ClosingOrdered]()
         for one in opened if self.closes else ():
             lease = await self.client.lease(one.lease)
@@ -281,6 +289,13 @@ class RentPlan(Plan["Rented"]):
                 leases.append(await _started(self.client, one, listing))
                 yield Started(leases[-1])
         yield Rented(made.receipt, made, tuple(leases), tuple(orders), tuple(handed))
+
+    def _label(self, opened: Sequence[Opened]) -> None:
+        """What cannot be labelled any more is open all the same, and goes on."""
+        names = self.client.home.names(self.client.deployment)
+        for one in opened if self.request.labels else ():
+            with contextlib.suppress(SettingsError):
+                names.label(Kind.LEASE, one.lease, self.request.labels)
 
     async def _hand_in(self, opened: Sequence[Opened]) -> AsyncIterator[CodeHandedIn]:
         """Give the agents the code, which wait for it; whoever is not the tenant leaves it to IPFS."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leasehold.chain import LeaseRecord, cid_from_bytes, format_lease
+from leasehold.client._sessions import asker
 from leasehold.errors import DatasetError, error_type
 from leasehold.market import MarketError, dialled
 from leasehold.workload import Manifest, fetch_results
@@ -76,8 +77,7 @@ async def published_results(
     Raises:
         UnknownLease, NoResultsYet, NoResultsAnyMore.
     """
-    await client.known_lease(lease)
-    shown, account = format_lease(lease), client.account
+    shown, account = format_lease(lease), asker(client, await client.known_lease(lease))
     index = await client.index()
     history = await index.lease_history(lease)
     try:
@@ -102,17 +102,26 @@ async def fetch_lease_results(
     folder: Path,
     identity: str | None,
     progress: Progress | None = None,
+    *,
+    only: Sequence[str] = (),
+    force: bool = False,
 ) -> LeaseResults:
     """Fetch them into a new folder, check them, open them, and keep a copy on one's own IPFS node.
 
     identity: the age key of private outputs; `None` where there are none. progress: told bytes done, and of how many.
+    only: what is wanted of them, by paths or names as a shell has them; then no copy is kept, and nothing is noted as
+    fetched. force: into a folder that has something, where files of the same names are replaced.
 
     Raises:
-        DestinationExists, ResultsInvalid, WrongIdentity, SealBroken, DatasetError.
+        DestinationExists, ResultsInvalid, NoSuchResult, WrongIdentity, SealBroken, DatasetError.
     """
     await _bring_near(client, lease)
     shown = format_lease(lease)
-    fetched = await fetch_results(published.cid, identity, folder, client.ipfs, progress, lease=shown)
+    fetched = await fetch_results(
+        published.cid, identity, folder, client.ipfs, progress, lease=shown, only=only, force=force
+    )
+    if only:
+        return LeaseResults(published.cid, folder, fetched.manifest)
     client.home.fetched_results(client.deployment).note(lease, published.cid)
     unpinned = None
     try:

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from leasehold.chain import CommitteeDrawn, Machine, Params, Round, RoundRecord, RoundState
+from leasehold.chain import CommitteeDrawn, Machine, Params, Round, RoundRecord, RoundState, VoteRecord
 from leasehold.client._errors import PlanStale
 from leasehold.client._ledger import check_ledger, from_ledger, pay_in
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.errors import BlockNotMined, RoundOpen, UnknownMachine, UnknownRound, WrongRoundState
-from leasehold.market import Json, Money, Payment, round_json
+from leasehold.market import Json, Money, Payment, round_json, vote_json
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -44,6 +44,29 @@ def duty_of(round_: RoundRecord, now: int, block: int) -> RoundDuty:
     if now < round_.reveal_until:
         return RoundDuty("reveal", round_.reveal_until)
     return RoundDuty("finalize")
+
+
+@dataclass(frozen=True)
+class RoundSeen:
+    """A verification as the index has it, its committee's votes, and what is to be done next."""
+
+    record: RoundRecord
+    votes: tuple[VoteRecord, ...]
+    duty: RoundDuty
+
+    def to_json(self) -> dict[str, Json]:
+        """For a program, as `Plan.to_json`."""
+        votes: list[Json] = [vote_json(vote) for vote in self.votes]
+        return {**round_json(self.record), "next": self.duty.what, "votes": votes}
+
+
+async def rounds_of(client: PoolClient, machine: int | None = None) -> list[RoundSeen]:
+    """The pool's verifications; of one machine, if that is named."""
+    index, now, block = await client.index(), await client.now(), await client.rpc.block_number()
+    return [
+        RoundSeen(record, tuple(await index.votes(record.round)), duty_of(record, now, block))
+        for record in await index.rounds(machine=machine)
+    ]
 
 
 # ---------------------------------------------------------------------------------------------------------- request

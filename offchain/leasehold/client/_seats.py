@@ -12,7 +12,7 @@ from leasehold.client._ledger import check_ledger, from_ledger, pay_in
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._rounds import RoundDuty, duty_of
 from leasehold.errors import SeatLeavingAlready, SeatLocked, SeatNotLeaving, SeatNotMatured, UnknownSeat
-from leasehold.market import InvalidInput, Json, Money, Payment, format_duration, parse_amount
+from leasehold.market import InvalidInput, Json, Money, Payment, format_duration, parse_amount, quorum_json
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -223,6 +223,28 @@ class SeatEmptied(Sent):
 
 
 # ----------------------------------------------------------------------------------------------------------- status
+
+
+@dataclass(frozen=True)
+class SeatsView:
+    """The seats of a pool that nobody has left. matured: how many may sign. now: unix seconds of the chain."""
+
+    seats: tuple[SeatRecord, ...]
+    matured: int
+    now: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        """For a program, as `Plan.to_json`."""
+        told: list[Json] = [seat_json(seat, self.now, money) for seat in self.seats]
+        return {"seats": told, "matured": self.matured, "quorum": quorum_json(self.matured)}
+
+
+async def seats_of(client: PoolClient) -> SeatsView:
+    """The pool's seats, by the rules in force."""
+    index, now = await client.index(), await client.now()
+    seats = tuple(seat for seat in await index.seats() if not seat.exited)
+    version = await client.pool.params_version()
+    return SeatsView(seats, await (await client.pool.committee()).matured_seats(version), now)
 
 
 @dataclass(frozen=True)

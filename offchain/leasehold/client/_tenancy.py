@@ -23,6 +23,7 @@ from leasehold.chain import (
 from leasehold.client._errors import NotLive
 from leasehold.client._outages import Outages, outages_of, take_off
 from leasehold.client._plan import OnePlan, Plan, Request, Sent, Step
+from leasehold.client._sessions import asker
 from leasehold.errors import AgentError, LeaseholdError, StartWindowPassed, TrialOver
 from leasehold.market import (
     Bill,
@@ -54,8 +55,10 @@ async def live_lease(client: PoolClient, number: int) -> Lease:
 
 
 async def agents_word(client: PoolClient, lease: Lease) -> tuple[LeaseStatus | None, LeaseholdError | None]:
-    """What the agent says of the lease, or why it says nothing. Only its tenant is told anything."""
-    if lease.tenant.lower() != client.account.lower():
+    """What the agent says of the lease, or why it says nothing. Only its tenant is told anything, and whoever he has
+    let see it.
+    """
+    if lease.tenant.lower() != asker(client, lease).lower():
         return None, None
     await client.index()
     try:

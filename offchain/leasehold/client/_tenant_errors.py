@@ -4,6 +4,8 @@ InvalidInput
 ├── TwoActors
 ├── NotTheTenant
 ├── NotADelegate
+├── NoSuchService
+├── NotShared
 ├── NothingAllowed
 ├── PriceNotNamed
 └── NoRunningLease
@@ -12,11 +14,16 @@ NotEnoughFunds
 ├── NothingToWithdraw
 └── NothingStrayed
 FileRefused
+├── AccessOver
 ├── OnlyCalls
 ├── ProposalExpired
+├── SafeChanged
 └── ProposalOvertaken
 AgentError
-└── NoSsh
+├── KeepsNoAudit
+├── NoSsh
+├── ServiceUnreachable
+└── TakesNothingBack
 LeaseholdError
 └── KeptNoLonger
 """
@@ -161,3 +168,75 @@ class KeptNoLonger(LeaseholdError):
     exit_code = 4
     lease: int
     refusal: LeaseholdError
+
+
+@error_type(
+    "not-shared", problem="Lease {lease:lease} is shared with nobody from here", advice="name the key itself."
+)
+class NotShared(InvalidInput):
+    """There is nothing to take back."""
+
+    lease: int
+
+
+@error_type("access-over", problem="That worked until {expires_at:utc}", advice="ask for another.")
+class AccessOver(FileRefused):
+    """A lease was shared, and is not any more. Unix seconds."""
+
+    expires_at: int
+
+
+@error_type(
+    "takes-nothing-back",
+    problem="The agent of lease {lease:lease} is of an earlier version and listens until {until:utc}",
+    advice="move the lease, or wait.",
+)
+class TakesNothingBack(AgentError):
+    """Nothing but its end stops a session there. Unix seconds."""
+
+    lease: int
+    until: int
+
+
+@error_type(
+    "keeps-no-audit",
+    problem="The agent of lease {lease:lease} is of an earlier version and keeps no audit log",
+    advice="ask its provider to update it.",
+)
+class KeepsNoAudit(AgentError):
+    """It cannot be asked."""
+
+    lease: int
+
+
+@error_type(
+    "no-such-service", problem="{account} has announced no {kind}", advice="look at what is announced."
+)
+class NoSuchService(InvalidInput):
+    """The Directory has none of that account and kind."""
+
+    account: str
+    kind: str
+
+
+@error_type(
+    "service-unreachable",
+    problem="The {kind} of {account} does not answer where it says to be",
+    advice="take another, or ask its provider.",
+)
+class ServiceUnreachable(AgentError):
+    """Its document cannot be had, or names no address at which our node finds it."""
+
+    account: str
+    kind: str
+
+
+@error_type(
+    "safe-changed",
+    problem="The Safe {address} has other owners, or another threshold, than the proposal says",
+    advice="propose it again.",
+)
+class SafeChanged(FileRefused):
+    """Its owners have changed since, or whoever made the file lied."""
+
+    address: str

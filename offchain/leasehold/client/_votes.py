@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from leasehold.chain import ZERO_DIGEST, Receipt, Round, RoundState
 from leasehold.client._plan import Plan, Request, Sent, Step
@@ -20,10 +22,13 @@ from leasehold.client._validator_errors import (
 )
 from leasehold.errors import CommitOver, RevealNotOpen, RevealOver, WrongRoundState
 from leasehold.home import Vote, revealable
-from leasehold.market import InvalidInput, Json, Money
+from leasehold.market import InvalidInput, Json, MachineFile, Money, canonical
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
+
+
+_DIGEST: Final = re.compile(r"(?:0x)?([0-9a-fA-F]{64})")
 
 
 async def _own_seats(client: PoolClient, round_: Round) -> tuple[int, ...]:
@@ -37,6 +42,15 @@ async def _own_seats(client: PoolClient, round_: Round) -> tuple[int, ...]:
 
 
 # ----------------------------------------------------------------------------------------------------------- commit
+
+
+def measured_digest(text: str) -> bytes:
+    """SHA-256 of the hardware that was measured: written in hex, or of what a machine.json describes. Raises
+    DocumentInvalid.
+    """
+    if digest := _DIGEST.fullmatch(text):
+        return bytes.fromhex(digest[1])
+    return sha256(canonical(MachineFile.load(Path(text)).hardware)).digest()
 
 
 @dataclass(frozen=True)

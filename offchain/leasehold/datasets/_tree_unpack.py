@@ -23,6 +23,9 @@ _AT_HAND: Final = 8
 class TreeUnpack:
     """One import. `fetch` gives a sealed chunk by its SHA-256; `most`: bytes of files that may come of it. `going`: is
     asked before each entry, and may raise to end it: to reach one may take hundreds of folders.
+
+    `made`: how many entries are there already. One that `fetch` or `going` has ended says how far it came, and another
+    of the same index goes on there; what was begun of an entry (`begun`) is made anew.
     """
 
     cid: str
@@ -31,6 +34,8 @@ class TreeUnpack:
     fetch: Callable[[bytes], bytes]
     most: int
     going: Callable[[], None] = lambda: None
+    made: int = 0
+    begun: bool = False
     _at_hand: OrderedDict[int, bytes] = field(default_factory=OrderedDict)
 
     def into(self, root: int) -> None:
@@ -38,12 +43,13 @@ class TreeUnpack:
         size = sum(segment.length for entry in self.index.entries for segment in entry.segments)
         if size > self.most:
             raise DatasetTooLarge("The export", size, self.most)
-        for entry in self.index.entries:
+        for entry in self.index.entries[self.made :]:
             self.going()
             with reached(root, self._path(entry.parent)) as folder:
                 if folder is None:
                     raise DatasetCorrupt(self.cid, "a folder of it is none")
                 self._make(folder, entry, root)
+            self.made += 1
         self._finish(root)
 
     def _path(self, number: int) -> tuple[bytes, ...]:
@@ -67,7 +73,11 @@ class TreeUnpack:
             self._write(folder, entry)
 
     def _write(self, folder: int, entry: TreeEntry) -> None:
+        if self.begun:
+            os.unlink(entry.name, dir_fd=folder)
+            self.begun = False
         descriptor = os.open(entry.name, _NEW, 0o600, dir_fd=folder)
+        self.begun = True
         try:
             for segment in entry.segments:
                 data = self._chunk(segment.chunk)[segment.at : segment.at + segment.length]
@@ -77,6 +87,7 @@ class TreeUnpack:
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.ftruncate(descriptor, entry.size)
             self._dress(descriptor, entry)
+            self.begun = False
         finally:
             os.close(descriptor)
 

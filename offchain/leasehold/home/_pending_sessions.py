@@ -1,4 +1,4 @@
-"""Keys of sessions that a group has not approved yet."""
+"""Keys of sessions that a group, or another account, has not signed yet."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ class PendingSessions:
         make_private(self._folder / address.lower(), key.hex())
         return address
 
+    def has(self, address: str) -> bool:
+        """Whether the key of `address` is here."""
+        return (self._folder / address.lower()).exists()
+
     def key(self, address: str) -> bytes:
         """The kept key of `address`.
 
@@ -34,7 +38,7 @@ class PendingSessions:
             return bytes.fromhex((self._folder / address.lower()).read_text())
         except (OSError, ValueError):
             raise FileRefused(
-                f"The key {address} of this session is not on this computer: run this where the session was proposed."
+                f"The key {address} of this session is not on this computer: run this where the key was made."
             ) from None
 
     def forget(self, address: str) -> None:

@@ -13,7 +13,7 @@ import socket
 import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -48,6 +48,7 @@ from leasehold.market._statements import Signed, checked
 from leasehold.market.wire import (
     EMPTY_BODY,
     EXEC_PROTOCOL,
+    FORMER_OPS,
     LOG_OFFSET,
     MAX_FRAME,
     MAX_UPLOAD,
@@ -64,12 +65,15 @@ from leasehold.market.wire import (
     CommandEnd,
     EngineUnavailable,
     Health,
+    LeaseAudit,
+    LeaseCheckpoints,
     LeaseMetrics,
     LeaseStanding,
     LeaseStatus,
     LeaseVolumes,
     MachineInfo,
     PowerWish,
+    SessionsWithdrawn,
     SignedReceipt,
     SignedStatement,
     SshCertificate,
@@ -118,8 +122,9 @@ class AgentClient:
 
     `contact` is the machine's contact document and `operator` its operator's address, both as the chain
     names them. `signer` is the account's wallet or a session of it; `account` is needed only where a
-    wallet's key is not the account itself (ERC-1271). `now` is unix seconds, `sleep` waits for seconds.
-    Every method raises `AgentRefusal`'s subclasses for what the agent refuses and `AgentUnreachable` when
+    wallet's key is not the account itself (ERC-1271). `former` gives a session of `FORMER_OPS`, for an agent that says
+    of no operation that it knows it, and refuses a session that grants others. `now` is unix seconds, `sleep` waits
+    for seconds. Every method raises `AgentRefusal`'s subclasses for what the agent refuses and `AgentUnreachable` when
     no endpoint answers.
     """
 
@@ -132,6 +137,7 @@ class AgentClient:
         signer: TypedDataSigner | SessionKey,
         *,
         account: str | None = None,
+        former: Callable[[], Awaitable[SessionKey]] | None = None,
         tunnel: Tunnel | None = None,
         now: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -142,6 +148,8 @@ class AgentClient:
         self._machine = machine
         self._operator = operator
         self._signer = signer
+        self._former = former
+        self._operations: tuple[str, ...] = ()
         self._tunnel = tunnel
         self._ways: list[str | Tunnel] = [*direct_endpoints(contact), *([tunnel] if tunnel else [])]
         self._now = now
@@ -176,6 +184,11 @@ class AgentClient:
 
     async def health(self) -> Health:
         return await self._document(Health, "GET", "/v1/health")
+
+    async def operations(self) -> tuple[str, ...]:
+        """What the agent can be asked for, as far as it says so."""
+        await self._base()
+        return self._operations or FORMER_OPS
 
     async def machine(self) -> MachineInfo:
         return await self._document(MachineInfo, "GET", "/v1/machine")
@@ -277,22 +290,53 @@ class AgentClient:
         sign = partial(self._sign, "DELETE", path, "", "lease.discard", lease, EMPTY_BODY)
         return await self._document(LeaseVolumes, "DELETE", path, sign=sign)
 
+    async def checkpoints(self, lease: int) -> LeaseCheckpoints:
+        """The lease's checkpoints that are whole, and how the last attempt went."""
+        return await self._of_lease(LeaseCheckpoints, lease, "/checkpoints", "lease.checkpoints")
+
+    async def take_checkpoint(self, lease: int) -> LeaseCheckpoints:
+        """Begin to take one now. Raises `NotRunning` where the lease has no folder for them."""
+        path = f"/v1/leases/{format_lease(lease)}/checkpoints"
+        sign = partial(self._sign, "PUT", path, "", "lease.checkpoint", lease, EMPTY_BODY)
+        return await self._document(LeaseCheckpoints, "PUT", path, sign=sign)
+
+    async def audit(self, lease: int) -> LeaseAudit:
+        """Who did what on the lease while it was the account's."""
+        return await self._of_lease(LeaseAudit, lease, "/audit", "lease.audit")
+
+    async def revoke_session(self, lease: int, session: str) -> SessionsWithdrawn:
+        """Have the agent listen no more, on that lease, to the account's session of that key. Raises `StoreFull`."""
+        path = f"/v1/leases/{format_lease(lease)}/sessions/{session.lower()}"
+        sign = partial(self._sign, "DELETE", path, "", "lease.revoke", lease, EMPTY_BODY)
+        return await self._document(SessionsWithdrawn, "DELETE", path, sign=sign)
+
     async def metrics(self, lease: int) -> LeaseMetrics:
         """What the lease has used so far, for a day at most."""
         return await self._of_lease(LeaseMetrics, lease, "/metrics", "lease.metrics")
 
     async def logs(
-        self, lease: int, *, tail: int | None = None, follow: bool = False
+        self,
+        lease: int,
+        *,
+        tail: int | None = None,
+        follow: bool = False,
+        since: int | None = None,
+        timestamps: bool = False,
     ) -> AsyncGenerator[bytes, None]:
         """The lease's log, or its last `tail` lines; with `follow`, until its container ends.
 
-        A connection that breaks off is taken up again at the same byte, for five minutes of silence at most.
+        since: no line from before, in unix seconds by the machine's clock. timestamps: each line begins with when it
+        was written. A connection that breaks off is taken up again at the same byte, for five minutes of silence at
+        most.
         """
-        position, query = 0, {} if tail is None else {"tail": str(tail)}
+        view = {} if since is None else {"since": str(since)}
+        if timestamps:
+            view["timestamps"] = "true"
+        position, query = 0, view if tail is None else {**view, "tail": str(tail)}
         first, patience = True, _Patience(self._sleep)
         while True:
             if follow:
-                query["follow"] = "true"
+                query = {**query, "follow": "true"}
             try:
                 async with self._stream_log(lease, query) as response:
                     position = int(response.headers.get(LOG_OFFSET, position))
@@ -313,7 +357,7 @@ class AgentClient:
                 if first:
                     raise
             first = False
-            query = {"offset": str(position)} if position else query
+            query = {**view, "offset": str(position)} if position else query
             await patience.wait()
 
     @asynccontextmanager
@@ -423,8 +467,17 @@ class AgentClient:
             expires_at=now + REQUEST_SECONDS,
             nonce=secrets.token_bytes(32),
         )
-        proof = await sign_request(request, self._domain, self._signer)
+        proof = await sign_request(request, self._domain, await self._key())
         return {"Authorization": encode_authorization(request, proof)}
+
+    async def _key(self) -> TypedDataSigner | SessionKey:
+        """What signs, once it is known what the agent understands."""
+        if self._former is not None:
+            await self._base()
+            if not self._operations:
+                self._signer = await self._former()
+            self._former = None
+        return self._signer
 
     async def _base(self) -> str:
         """Where the agent answers; that way goes first from now on, and is not asked again for a while."""
@@ -452,11 +505,14 @@ class AgentClient:
         base = way.rstrip("/") if isinstance(way, str) else await way.open()
         timeout = DIRECT_SECONDS if isinstance(way, str) and len(self._ways) > 1 else CONNECT_SECONDS
         try:
-            await self._persist(partial(self._asked, "GET", base + "/v1/health", connect=timeout))
+            ask = partial(self._asked, "GET", base + "/v1/health", connect=timeout)
+            _, answer = await self._persist(ask)
         except httpx.TransportError as error:
             said = str(error) or type(error).__name__
             shown = base if isinstance(way, str) else "through its IPFS node"
             raise AgentUnreachable(f"{shown}: {said};", "try again later.") from error
+        with suppress(ValidationError):  # whatever it says, it is there
+            self._operations = tuple(Health.model_validate_json(answer).operations)
         return base
 
     async def _persist(self, act: Callable[[], Awaitable[T]]) -> T:

@@ -25,6 +25,7 @@ DECLINED: Final = {
     "ask for less.",
     "start-failed": "its container did not start: check the command and the image, best on your own machine "
     "first.",
+    "tenant-record": "its provider takes tenants with a longer or better record alone: take another machine.",
     "maintenance": "the machine will be worked on before the lease would end: rent it for less time, or take another.",
 }
 

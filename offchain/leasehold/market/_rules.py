@@ -5,10 +5,12 @@ Whoever proposes parameters hears here, before anything is sent, what the pool w
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import Enum
+from pathlib import Path
 
 from eth_utils.address import is_address, to_checksum_address
 
@@ -120,6 +122,17 @@ def changed_params(params: Params, given: Mapping[str, str], money: Money) -> Pa
             raise InvalidInput(f"'{written}' is no parameter of a pool", f"use {', '.join(sorted(names))}.")
         values[name] = parse_param(name, text, money)
     return replace(params, **values)  # type: ignore[arg-type]
+
+
+def load_values(path: Path) -> dict[str, str]:
+    """A file in JSON, an object of names and values, as `changed_params` takes them. Raises InvalidInput."""
+    try:
+        raw = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{path} cannot be read as JSON ({error}): correct it.") from error
+    if not isinstance(raw, dict):
+        raise InvalidInput(f"{path} holds no object: write names and values.")
+    return {str(name): str(value) for name, value in raw.items()}
 
 
 @dataclass(frozen=True)

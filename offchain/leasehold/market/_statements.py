@@ -11,13 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import combinations
+from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
 from leasehold.chain.typed import Domain, Statement, recover_signer
 from leasehold.errors import ProofError
 from leasehold.market._documents import canonical
-from leasehold.market._errors import StatementInvalid
+from leasehold.market._errors import InvalidInput, StatementInvalid
 from leasehold.market.wire import Heartbeat, LeaseStanding, SignedStatement
 
 CLOCK = 5
@@ -57,6 +58,16 @@ def read_statements(raw: bytes) -> list[SignedStatement]:
         return list(_File.model_validate_json(raw).statements)
     except ValidationError as error:
         raise StatementInvalid(_first_line(error)) from error
+
+
+def load_statements(path: Path) -> list[SignedStatement]:
+    """Raises InvalidInput: the file cannot be read, or holds something else."""
+    try:
+        return read_statements(path.read_bytes())
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read ({error.strerror or error}): leave it out.") from error
+    except StatementInvalid as error:
+        raise InvalidInput(f"{path}: {error}") from error
 
 
 def write_statements(statements: Sequence[SignedStatement]) -> bytes:

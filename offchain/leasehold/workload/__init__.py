@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from leasehold.workload._image import RegistryLogin, Ulimits
     from leasehold.workload._model import (
         UNSERVED_FIELDS,
+        Checkpoint,
         Code,
         DatasetMount,
         Egress,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
         WorkloadOutput,
     )
     from leasehold.workload._results import Manifest, ManifestEntry, ResultFolder, fetch_results, pack_outputs
+    from leasehold.workload._results_chosen import NoSuchResult
     from leasehold.workload._sealing import MAX_SEALED_BYTES, digest, load_workload, seal, unseal
     from leasehold.workload._template import Template, TemplateUnknown, all_templates, find_template
     from leasehold.workload._volumes import volume_key
@@ -42,6 +44,7 @@ __all__ = [
     "MAX_PACKED",
     "MAX_SEALED_BYTES",
     "UNSERVED_FIELDS",
+    "Checkpoint",
     "Code",
     "CodeContents",
     "CodeEntry",
@@ -54,6 +57,7 @@ __all__ = [
     "KnownFiles",
     "Manifest",
     "ManifestEntry",
+    "NoSuchResult",
     "Port",
     "Protocol",
     "Readiness",
@@ -92,10 +96,12 @@ _PARTS = {
     "_code_tree": ("MAX_CODE_TREE", "CodeEntry", "CodeKind", "CodeTree"),
     "_image": ("RegistryLogin", "Ulimits"),
     "_model": (
-        "UNSERVED_FIELDS", "Code", "DatasetMount", "Egress", "HttpProbe", "Port", "Protocol", "Readiness",
-        "Restart", "Runtime", "Share", "VolumeMount", "Workload", "WorkloadKind", "WorkloadOutput",
+        "UNSERVED_FIELDS", "Checkpoint", "Code", "DatasetMount", "Egress", "HttpProbe", "Port", "Protocol",
+        "Readiness", "Restart", "Runtime", "Share", "VolumeMount", "Workload", "WorkloadKind",
+        "WorkloadOutput",
     ),
     "_results": ("Manifest", "ManifestEntry", "ResultFolder", "fetch_results", "pack_outputs"),
+    "_results_chosen": ("NoSuchResult",),
     "_sealing": ("MAX_SEALED_BYTES", "digest", "load_workload", "seal", "unseal"),
     "_template": ("Template", "TemplateUnknown", "all_templates", "find_template"),
     "_volumes": ("volume_key",),

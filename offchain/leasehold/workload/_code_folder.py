@@ -44,6 +44,12 @@ class CodeFolder:
     at: str = "/work"
     ignore: tuple[str, ...] = ()
 
+    @classmethod
+    def read(cls, text: str) -> CodeFolder:
+        """`DIR`, or with its place in the container `DIR:/PATH`."""
+        folder, colon, at = text.rpartition(":")
+        return cls(Path(folder), at) if colon and at.startswith("/") else cls(Path(text))
+
 
 @dataclass(frozen=True)
 class CodeContents:

@@ -32,6 +32,7 @@ from leasehold.datasets import (
 )
 from leasehold.errors import DestinationExists, ResultsInvalid
 from leasehold.workload._model import ContainerPath, WorkloadOutput, check_apart
+from leasehold.workload._results_chosen import NoSuchResult, keep_wanted, lay_over, may_hold
 
 _MANIFEST: Final = "manifest.json"
 _MAX_MANIFEST: Final = 1024 * 1024
@@ -69,7 +70,7 @@ class Manifest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ResultFolder:
-    """What was fetched, and into which folder."""
+    """What was fetched, and into which folder. manifest: of the outputs in which something wanted may be."""
 
     path: Path
     manifest: Manifest
@@ -178,27 +179,36 @@ async def fetch_results(
     progress: Progress | None = None,
     *,
     lease: str | None = None,
+    only: Sequence[str] = (),
+    force: bool = False,
     max_bytes: int | None = None,
     timeout: float | None = None,  # noqa: ASYNC109  # limits silence, not the whole
 ) -> ResultFolder:
     """Fetches, checks and opens a lease's results into `dest`, each output at its path in the container.
 
     `identity` (age) opens the private ones and may be None where there are none. `lease`: the label that the
-    manifest must carry. All of it appears in `dest` at once, or nothing does.
-    Raises DestinationExists, ResultsInvalid, WrongIdentity, SealBroken, and what `Ipfs.fetch` raises.
+    manifest must carry. `only`: what is wanted of them, as `_results_chosen` reads it; an output travels whole, or not
+    at all. `force`: into a folder that has something, where files of the same names are replaced. Without it, all
+    of it appears in `dest` at once, or nothing does.
+    Raises DestinationExists, ResultsInvalid, NoSuchResult, WrongIdentity, SealBroken, and what `Ipfs.fetch` raises.
     """
-    await asyncio.to_thread(_check_free, dest)
+    await asyncio.to_thread(_check_free, dest, force)
     listed = {entry.name: entry for entry in await ipfs.ls(cid, timeout=timeout)}
     if _MANIFEST not in listed:
         raise ResultsInvalid(cid, f"there is no {_MANIFEST}")
     manifest = _parsed(cid, await ipfs.read_file(listed[_MANIFEST].cid, _MAX_MANIFEST, timeout=timeout))
     if lease is not None and manifest.lease != lease:
         raise ResultsInvalid(cid, f"they are of lease {manifest.lease}")
-    if identity is None and any(not o.public and o.name for o in manifest.outputs):
+    left = tuple(output.path for output in manifest.outputs)
+    chosen = [output for output in manifest.outputs if may_hold(output.path, only)]
+    if only and not chosen:
+        raise NoSuchResult(tuple(only), left)
+    manifest = manifest.model_copy(update={"outputs": tuple(chosen)})
+    if identity is None and any(not o.public and o.name for o in chosen):
         raise ResultsInvalid(cid, "they are private, and no key was given")
-    staging = await asyncio.to_thread(_staging, dest)
+    staging = await asyncio.to_thread(_staging, dest, force)
     try:
-        for output in manifest.outputs:
+        for output in chosen:
             if output.name is None:
                 continue
             if output.name not in listed:
@@ -211,20 +221,26 @@ async def fetch_results(
                 timeout=timeout,
                 max_bytes=max_bytes,
             )
-        await asyncio.to_thread(_publish, staging, dest)
+        if only and not await asyncio.to_thread(keep_wanted, staging, only):
+            raise NoSuchResult(tuple(only), left)
+        await asyncio.to_thread(lay_over if force else _publish, staging, dest)
     finally:
         await asyncio.to_thread(shutil.rmtree, staging, True)
     return ResultFolder(dest, manifest)
 
 
-def _check_free(dest: Path) -> None:
+def _check_free(dest: Path, force: bool) -> None:
+    if force and dest.is_dir():
+        return
     if dest.is_symlink() or (dest.exists() and (not dest.is_dir() or any(dest.iterdir()))):
         raise DestinationExists(str(dest))
 
 
-def _staging(dest: Path) -> Path:
+def _staging(dest: Path, force: bool) -> Path:
+    """Beside it, or in it where it stays: what is there may be a file system of its own."""
     dest.parent.mkdir(parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(prefix=f".{dest.name}-", dir=dest.parent))
+    place = dest if force and dest.is_dir() else dest.parent
+    return Path(tempfile.mkdtemp(prefix=f".{dest.name}-", dir=place))
 
 
 def _publish(staging: Path, dest: Path) -> None:

@@ -54,6 +54,15 @@ class Template:
     table: TemplateTable
     own: bool = False
 
+    @property
+    def image(self) -> str:
+        """What it runs; empty where whoever uses it names that."""
+        return str(self.content.get("image", ""))
+
+    def to_json(self) -> dict[str, str | bool]:
+        """What it is, for a program."""
+        return {"name": self.name, "summary": self.table.summary, "image": self.image, "own": self.own}
+
     def new_secrets(self, given: Collection[str] = ()) -> dict[str, str]:
         """Those that are made anew for a lease, but for those that somebody gives himself: 192 bits each, as text."""
         return {

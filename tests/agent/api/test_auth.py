@@ -313,6 +313,11 @@ async def test_a_session_that_asks_for_more_than_requests(world: World) -> None:
     assert "withdraw" in response.json()["detail"]
 
 
+async def test_a_session_that_grants_what_another_agent_does(world: World) -> None:
+    session = await granted(world, ops=(*OPS, "lease.not-yet"))
+    assert (await asked(world, session)).status_code == 200
+
+
 async def test_a_session_past_its_end(world: World) -> None:
     session = await granted(world, ends=10)
     world.clock.at += 10

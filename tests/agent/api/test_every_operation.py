@@ -41,6 +41,7 @@ UPGRADE = {
 VALUES = {
     "lease": "12",
     "key": "11" * 32,
+    "session": "0x" + "11" * 20,
     "name": "models",
     "digest": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 }

@@ -1,5 +1,5 @@
-"""`nvidia-smi mig`, `memory-limits` and `-c` for machines that have no card: it answers in the tool's words, and
-changes the cards of `StandIn`. What a control group has of a card's memory lies beside them (`use_memory`).
+"""`nvidia-smi mig`, `memory-limits`, `-mig` and `-c` for machines that have no card: it answers in the tool's words,
+and changes the cards of `StandIn`. What a control group has of a card's memory lies beside them (`use_memory`).
 
 `install` puts it on a PATH. It takes the arguments that `tests/agent/transcripts` has and refuses every other with exit
 code 2, so that a wrong one fails a test; all that it was asked is kept beside it.
@@ -80,6 +80,8 @@ def _answer(nvml: StandIn, transcript: str, arguments: Sequence[str]) -> str:
             return _limit(nvml, card, group, soft, hard)
         case ["memory-limits", "--get", "-n", group, "-i", card]:
             return _limit_of(nvml, card, group)
+        case ["-i", card, "-mig", ("0" | "1") as mode]:
+            return _switch(_any_card(nvml, card), mode)
         case ["-i", card, "-c", ("DEFAULT" | "EXCLUSIVE_PROCESS") as mode]:
             _any_card(nvml, card).set(compute_mode=0 if mode == "DEFAULT" else 3)
             return ""
@@ -99,6 +101,22 @@ def _card(nvml: StandIn, name: str) -> Card:
     if card.get("mig") != "1":
         raise Refused("No MIG-enabled devices found.")
     return card
+
+
+def _switch(card: Card, mode: str) -> str:
+    """As the driver does: at once since Hopper, where nobody is on the card and nothing made of it; else it waits."""
+    idle = not _instances(card) and not any(card.get(f"process.{number}") for number in range(8))
+    if card.get("mig") == mode:
+        card.set(mig_pending=mode)
+    elif idle and int((card.get("capability") or "0").split()[0]) >= 9:
+        card.partition([] if mode == "1" else None)
+        card.set(mig_pending=mode)
+    else:
+        card.set(mig_pending=mode)
+        said_so = said("mig-mode", "nvidia-smi -i 2 -mig 1").replace("00000000:00:03.0", str(card.get("pci")))
+        return said_so if mode == "1" else said_so.replace("enable state", "disable state")
+    words = said("mig-mode", f"nvidia-smi -i {mode} -mig {mode}")
+    return words.replace("00000000:36:00.0", str(card.get("pci")))
 
 
 def use_memory(card: Card, group: Path, mib: int) -> None:

@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator
+from pathlib import Path
+from unittest.mock import AsyncMock
 
 import asyncssh
 import pytest
@@ -15,13 +17,30 @@ from leasehold_agent._errors import EngineDown
 from leasehold_agent._runtime import LeaseHandle
 from leasehold_agent.access import Slots
 from leasehold_agent.ssh import _server as _ssh
+from leasehold_agent.store import AuditLog
 
-from .conftest import LEASE, OTHER, Ssh, hang_up, unused_port
+from .conftest import LEASE, OTHER, TENANT, Ssh, hang_up, unused_port
 
 
 async def test_a_command(ssh: Ssh) -> None:
     found = await ssh.ssh("echo out; echo err >&2; exit 7")
     assert (found.code, found.out, found.err) == (7, b"out\n", b"err\n")
+
+
+async def test_who_came_is_in_the_lease_s_log(ssh: Ssh, tmp_path: Path) -> None:
+    log = await AuditLog.open(tmp_path / "audit.sqlite", AsyncMock(return_value=True))
+    ssh.server._audit = log
+    assert (await ssh.ssh("true")).code == 0
+    ssh.key = "theirs"
+    await refusal(ssh, "12")
+    await asyncio.gather(*ssh.server._noting)
+    (act,) = (await log.of(LEASE, TENANT, 0)).acts
+    shown = await asyncio.create_subprocess_exec(
+        "ssh-keygen", "-l", "-f", str(ssh.folder / "mine.pub"), stdout=asyncio.subprocess.PIPE
+    )
+    out, _ = await shown.communicate()
+    assert (act.op, act.outcome, act.session) == ("ssh", "done", out.decode().split()[1])
+    await log.close(0)
 
 
 async def test_a_command_and_its_input(ssh: Ssh) -> None:

@@ -16,16 +16,20 @@ from typing import BinaryIO, Self
 from unittest.mock import AsyncMock
 
 import pytest
+from eth_account import Account
 
 from devnet.patience import patient
 from devnet.serving import MACHINE, certificate
 from leasehold.chain import LocalSigner
-from leasehold.chain.typed import Receipt, TypedData
+from leasehold.chain.typed import Receipt, SessionKey, TypedData
 from leasehold.errors import AgentError
 from leasehold.market import StatementInvalid, _agent_client, checked
 from leasehold.market._agent_client import pinned
 from leasehold.market.wire import (
+    FORMER_OPS,
     MAX_UPLOAD,
+    OPS,
+    READ_OPS,
     AgentRefusal,
     AgentUnreachable,
     BadReceipt,
@@ -35,11 +39,13 @@ from leasehold.market.wire import (
     NoResults,
     NotRunning,
     NotYourLease,
+    SessionScope,
+    SessionWithdrawn,
     refusal,
 )
 from leasehold_agent._errors import EngineDown as EngineDown
-from leasehold_agent._runtime import VolumeFacts
-from leasehold_agent.api import ApiServer
+from leasehold_agent._runtime import LogView, VolumeFacts
+from leasehold_agent.api import ApiServer, _public_routes
 from leasehold_agent.store import LeaseSample
 
 from .conftest import DOMAIN, LEASE, World
@@ -302,6 +308,29 @@ async def test_logs(world: World, tail: int | None, text: bytes, follow: bool) -
 
 
 @pytest.mark.parametrize("tail", [None, 1])
+async def test_a_log_by_time_is_asked_for_again_as_it_was(world: World, tail: int | None) -> None:
+    """A byte's place is a place in what is shown: with stamps it is another."""
+    await world.leases.say(LEASE, b"one\n")
+    async with world.client() as client:
+        pieces = client.logs(LEASE, tail=tail, follow=True, since=1_700_000_000, timestamps=True)
+        assert await anext(pieces) == b"one\n"
+        await world.restart()
+        await world.leases.say(LEASE, b"two\n", end=True)
+        assert await collect(pieces) == b"two\n"
+    assert set(world.leases.views) == {LogView(1_700_000_000, stamped=True)}
+
+
+async def test_a_log_that_outlived_its_container_has_no_times(world: World) -> None:
+    world.leases.change(LEASE, container_id=None, kept_log=True)
+    await world.leases.say(LEASE, b"one\n", end=True)
+    async with world.client() as client:
+        assert await collect(client.logs(LEASE)) == b"one\n"
+        for view in ({"since": 0}, {"timestamps": True}):
+            with pytest.raises(AgentError, match="without them"):
+                await collect(client.logs(LEASE, **view))
+
+
+@pytest.mark.parametrize("tail", [None, 1])
 async def test_a_followed_log_goes_on_after_the_agent_was_restarted(world: World, tail: int | None) -> None:
     await world.leases.say(LEASE, b"one\ntwo\n")
     async with world.client() as client:
@@ -359,7 +388,7 @@ async def test_no_log_yet(world: World) -> None:
 
 
 async def test_a_log_that_breaks_off_is_no_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def broken(lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+    async def broken(lease: int, tail: int | None, follow: bool, view: object) -> AsyncIterator[bytes]:
         yield b"one\n"
         raise EngineDown("The Docker engine does not answer; try again.")
 
@@ -650,3 +679,50 @@ async def test_volumes_are_told_of_exported_and_removed(world: World) -> None:
         with pytest.raises(NotRunning):
             await client.export_volume(LEASE, "other")
         assert (await client.discard_volume(LEASE, "models")).volumes == []
+
+
+async def test_the_tenant_reads_who_did_what(world: World) -> None:
+    async with world.client() as client:
+        await client.status(LEASE)
+        told = await client.audit(LEASE)
+    assert ("lease.status", "done", None) in [(act.op, act.outcome, act.session) for act in told.acts]
+
+
+async def test_a_session_is_withdrawn(world: World) -> None:
+    session = await SessionKey.grant(
+        world.wallet.address, DOMAIN, world.wallet,
+        private_key=b"\x42" * 32, ops=READ_OPS, expires_at=world.clock() + 600,
+    )  # fmt: skip
+    async with world.client() as client, world.client(signer=session) as colleague:
+        await colleague.status(LEASE)
+        with pytest.raises(SessionScope):
+            await colleague.power(LEASE, "stop")
+        await client.revoke_session(LEASE, session.session.key)
+        with pytest.raises(SessionWithdrawn):
+            await colleague.status(LEASE)
+
+
+async def test_an_agent_of_before_is_shown_a_session_that_it_understands(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = 0
+
+    async def former() -> SessionKey:
+        nonlocal asked
+        asked += 1
+        return await SessionKey.grant(
+            world.wallet.address, DOMAIN, world.wallet,
+            private_key=b"\x43" * 32, ops=FORMER_OPS, expires_at=world.clock() + 600,
+        )  # fmt: skip
+
+    async with world.client(former=former) as client:
+        await client.status(LEASE)
+        assert (asked, await client.operations()) == (0, OPS)
+    monkeypatch.setattr(_public_routes, "OPS", ())
+    async with world.client(former=former) as client:
+        await client.status(LEASE)
+        await client.status(LEASE)
+        assert (asked, await client.operations()) == (1, FORMER_OPS)
+    async with world.client() as client:
+        sessions = {act.session for act in (await client.audit(LEASE)).acts}
+    assert Account.from_key(b"\x43" * 32).address in sessions

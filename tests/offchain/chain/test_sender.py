@@ -29,7 +29,7 @@ from leasehold.errors import (
     WalletError,
 )
 
-SINK = "0x00000000000000000000000000000000000F1001"
+from .sending import SINK, Steps, sender_of
 
 
 @pytest.fixture
@@ -52,32 +52,6 @@ OWN = "a web3 client of somebody's own"
 either_way = pytest.mark.parametrize("rpc", ["an address", OWN], indirect=True)
 
 
-class Steps:
-    """Stands in for `asyncio.sleep`: each look of the sender is a step in which the test can act on the chain."""
-
-    def __init__(self, *actions: Any) -> None:
-        self._actions = list(actions)
-        self.taken = 0
-        self.now = 0.0
-
-    def then(self, *actions: Any) -> None:
-        """More of them, after the last."""
-        self._actions.extend(actions)
-
-    def clock(self) -> float:
-        return self.now
-
-    async def __call__(self, seconds: float) -> None:
-        self.now += seconds
-        self.taken += 1
-        assert self.taken < 500, "the sender never came to an end"
-        if self._actions:
-            action = self._actions.pop(0)
-            if action is not None:
-                action()
-        await asyncio.sleep(0)
-
-
 class RecordingSigner(LocalSigner):
     """Remembers the fees it signed for."""
 
@@ -88,11 +62,6 @@ class RecordingSigner(LocalSigner):
     async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:
         self.fees.append(int(transaction["maxFeePerGas"]))
         return await super().sign_transaction(transaction)
-
-
-def sender_of(anvil: Anvil, rpc: Rpc, steps: Steps, account: int = 0, **options: Any) -> Sender:
-    signer = LocalSigner(anvil.accounts[account].key)
-    return Sender(rpc, signer, poll=1, clock=steps.clock, sleep=steps, **options)
 
 
 @either_way

@@ -40,8 +40,11 @@ from leasehold.chain import (
     decode_log,
     parse_lease,
 )
+from leasehold.cli import access
 from leasehold.cli import rent as renting
+from leasehold.client import SshDoor
 from leasehold.market import canonical
+from leasehold.market.wire import AgentUnreachable
 from leasehold_agent._runtime import LeaseHandle, PublishedPort, ServeContext, VolumeFacts
 from leasehold_agent.api import ApiServer
 from leasehold_agent.ssh import SshServer
@@ -463,6 +466,21 @@ def test_ssh_without_a_key_of_the_workload(
     assert not list(served.home.glob("leasehold-ssh-*"))
 
 
+def test_ssh_to_an_agent_that_is_gone_is_one_sentence(
+    served: Cli, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """OpenSSH is not even begun: it would say that a connection was refused."""
+
+    async def nobody(*_: object) -> SshDoor:
+        raise AgentUnreachable("Machine 1's agent does not answer:", "see `leasehold show`.")
+
+    monkeypatch.setattr(access, "mint_key", nobody)
+    refused = served("ssh", "1", "--", "true", wallet=RENTER, ok=False)
+    assert refused.err.count("\n") == 1
+    assert "does not answer" in refused.err
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.slow
 def test_ssh_where_no_certificate_is_had_says_why(served: Cli, agent: Agent) -> None:
     """A stranger's wallet; and a lease that is over. Plain keys are tried all the same, and do not do."""
@@ -645,3 +663,37 @@ def test_volumes_are_listed_exported_imported_and_removed(
     assert served("volume", "rm", "1", "models", wallet=RENTER, ok=False).code != 0  # nobody says yes
     assert served("volume", "rm", "1", "models", "--yes", wallet=RENTER).out == "Volume models is gone.\n"
     assert "is 0x" in served("volume", "rm", "1", "models", "--yes", wallet="provider", ok=False).err
+
+
+@pytest.mark.slow
+def test_a_colleague_sees_a_lease_and_no_more(served: Cli, agent: Agent, tmp_path: Path) -> None:
+    """From a home without a wallet, by a file that was handed over; until the tenant takes it back."""
+    ada = Cli(tmp_path / "ada", served.deployment, served.rpc, served.ipfs)
+    file = tmp_path / "for-ada.json"
+    key = ada("access", "key", "--json").json["key"]
+    refused = served("access", "share", "1", "--to", key, "--yes", wallet=RENTER, ok=False)
+    assert "pass --read or --logs" in refused.err
+    served("access", "share", "1", "--to", key, "--read", "-o", str(file), "--yes", wallet=RENTER)
+    assert "see how it is" in served("access", "list").out
+    assert "wallet" in ada("logs", "1", ok=False).err
+    ada("access", "accept", str(file))
+    agent.do(agent.leases.say(1 << 16, b"one\n", end=True))
+    assert ada("logs", "1").out == "one\n"
+    assert ada("show", "1", "--json").json["agent"]["phase"] == "running"
+    assert ada("metrics", "1", "--json").json["readings"] == []
+    for command in (
+        ("exec", "1", "true"),
+        ("stop", "1", "--yes"),
+        ("audit", "1"),
+        ("access", "revoke", "1", "--yes"),
+    ):
+        told = ada(*command, ok=False)
+        assert len(told.err.strip().splitlines()) == 1, told.err
+    audit = served("audit", "1", "--json", wallet=RENTER).json
+    assert {act["op"] for act in audit["acts"] if act["session"] == key} == {
+        "lease.logs", "lease.status", "lease.metrics",
+    }  # fmt: skip
+    assert "session-scope" in served("audit", "1", wallet=RENTER).err
+    assert f"closed to {key}" in served("access", "revoke", "1", "--yes", wallet=RENTER).out
+    assert "withdrawn this session" in ada("logs", "1", ok=False).err
+    assert served("access", "list", "--json").json == []

@@ -12,8 +12,8 @@ from devnet.patience import patient
 from leasehold.cli import _waiting
 from leasehold.cli._output import Output
 from leasehold.cli._run import run
-from leasehold.cli._shown import MACHINE_COLUMNS
 from leasehold.market import NoMachineMatches
+from leasehold.tables import MACHINE_COLUMNS
 
 HOSTILE = "H100\x1b]52;c;cm0gLXJm\x07\x9b2J\r\u202eegnahc"
 SHOWN = "H100\ufffd]52;c;cm0gLXJm\ufffd\ufffd2J\ufffd\ufffdegnahc"
@@ -55,6 +55,27 @@ def test_a_machine_fits_a_terminal_of_80_columns(
 
 async def _fails() -> None:
     raise NoMachineMatches(HOSTILE)
+
+
+def test_what_is_waited_for_inside_is_not_said_any_more_once_it_is_over(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it went well or not, and without a line of its own."""
+    monkeypatch.setattr(_waiting, "QUIET", 3600.0)
+    out = Output()
+    with out.working("Renting"):
+        with out.working("Handing over"):
+            pass
+        with pytest.raises(LookupError), out.working("Opening"):
+            raise LookupError
+        out.report("Renting")  # what it says already
+    assert capfd.readouterr().err == "Handing over\nOpening\n"
+
+
+def test_a_transfer_without_a_terminal_writes_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    with Output().transferring("Fetching") as told:
+        told(1, 2)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_waiting_is_said_with_its_seconds_where_no_spinner_turns(

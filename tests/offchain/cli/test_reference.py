@@ -13,7 +13,7 @@ from cli_reference import reference
 from leasehold.cli import app
 from leasehold.cli._run import EXIT_CODES
 from leasehold.errors import LeaseholdError
-from leasehold.market import MACHINES, parse_search
+from leasehold.market import MACHINES, TENANTS, parse_search
 
 DOCS = Path(__file__).parents[3] / "docs" / "reference"
 
@@ -28,7 +28,9 @@ def test_the_query_page_lists_every_field_and_its_examples_parse() -> None:
     for field in MACHINES.fields.values():
         assert f"| `{field.name}` | {field.kind.value} | {field.meaning} |" in page
     rows = [line for line in page.splitlines() if line.startswith("| `")]
-    assert len(rows) == len(MACHINES.fields) + 3  # and the operators
+    for field in TENANTS.fields.values():
+        assert f"| `{field.name}` | {field.kind.value} | {field.meaning} |" in page
+    assert len(rows) == len(MACHINES.fields) + len(TENANTS.fields) + 3  # and the operators
     for example in ("gpu:H100 mem>=80 price<2.5 verified:yes cpu>=8 disk>=100 country:DE", 'gpu:"RTX 4090"'):
         assert example in page
         parse_search(example)

@@ -19,7 +19,11 @@ def test_a_gang_opens_whole_or_not_at_all(market: Cli, host: Host, pool: Pool) -
     second = join_another(market, host, operator=8)
     quote = market(*RENT, "--gang", "2", "--dry-run", "--json", wallet="renter").json
     assert (quote["machines"], quote["together"], quote["deposit"]) == ([1, second], "10", "5")
-    told = market(*OPEN, "--gang", "2", wallet="renter").json
+    told = market(*OPEN, "--gang", "2", "--label", "project=x", "--label", "run=1", wallet="renter").json
+    labelled = market("name", "--json", wallet="renter").json
+    assert [(each["kind"], each["labels"]) for each in labelled] == [
+        ("lease", {"project": "x", "run": "1"})
+    ] * 2
     assert [each["lease"] for each in told["leases"]] == ["1", "2"]
     leases = [lease_of(pool, int(each["number"])) for each in told["leases"]]
     assert [each.machine for each in leases] == [1, second]
@@ -29,6 +33,13 @@ def test_a_gang_opens_whole_or_not_at_all(market: Cli, host: Host, pool: Pool) -
     assert "Only 2 of the 3 machines" in refused.err
     named = market(*OPEN, "-m", "1", "-m", str(second), wallet="renter").json
     assert len(named["leases"]) == 2
+    assert market(*OPEN, "--label", "project", wallet="renter", ok=False).code == 2
+    names = next((market.home / "names").iterdir())
+    kept = names.read_text()
+    names.write_text("{")
+    damaged = market(*OPEN, "--label", "project=x", wallet="renter", ok=False)
+    assert (damaged.code, "is damaged" in damaged.err) == (2, True)
+    names.write_text(kept)
     full = market(*OPEN, "-m", "1", "-m", str(second), wallet="renter", ok=False)
     assert full.code == 9
     assert balance(market)["wallet"] == "999980"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from leasehold.cli._project import Project, load_project
 from leasehold.errors import SettingsError
+from leasehold.runs import Project, load_project
 
 from .conftest import Cli
 from .test_rent import IMAGE, balance

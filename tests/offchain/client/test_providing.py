@@ -42,6 +42,7 @@ from leasehold.provider import (
     Unstake,
     Withhold,
     provider_status,
+    tenants_of,
 )
 
 from .conftest import Opening, described
@@ -78,6 +79,16 @@ async def offered(chain: PoolChain, opened: Opening, machine_file: Path) -> Offe
     provider = await opened(2)
     await provider.carry_out(Join(machine_file, AskedTerms("2.5")), approve=True)
     return Offered(chain, provider, await opened(3), await opened(4), machine_file)
+
+
+async def test_how_tenants_have_done(offered: Offered) -> None:
+    first = await offered.lease(HOUR)
+    await offered.chain.pool(1).close(first)
+    await offered.lease(HOUR)
+    (record,) = await tenants_of(offered.stranger, "leases>=2")
+    assert (record.account, record.leases, record.ended) == (offered.chain.address(1), 2, 1)
+    assert record.paid > 0
+    assert list(await tenants_of(offered.stranger, "ended>=2")) == []
 
 
 async def test_terms_that_were_set_since_are_not_undone(offered: Offered) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import random
@@ -60,6 +61,55 @@ def test_it_comes_back_as_it_went(tmp_path: Path) -> None:
     assert look(tmp_path / "there") == look(tmp_path / "here")
     blocks = (tmp_path / "there" / "holes").stat().st_blocks
     assert blocks * 512 < 2 * MIB
+
+
+def test_one_that_is_ended_again_and_again_goes_on_where_it_was(tmp_path: Path) -> None:
+    odd_tree(tmp_path / "here", 60)
+    files, there, rng = packed(tmp_path / "here"), tmp_path / "there", random.Random(3)
+    there.mkdir()
+    root, made, begun, ends = os.open(there, os.O_RDONLY | os.O_DIRECTORY), 0, False, 0
+    index = decode_index(TreeSeal(KEY).open(files["index"], b"index"), CID)
+
+    def going() -> None:
+        if rng.random() < 0.2:
+            raise InterruptedError
+
+    def fetch(digest: bytes) -> bytes:
+        going()
+        return files[digest.hex()]
+
+    while made < len(index.entries):
+        unpack = TreeUnpack(CID, index, KEY, fetch, 1 << 40, going, made, begun)
+        try:
+            unpack.into(root)
+        except InterruptedError:
+            ends += 1
+        assert unpack.made >= made
+        made, begun = unpack.made, unpack.begun
+    TreeUnpack(CID, index, KEY, fetch, 1 << 40, made=made).into(
+        root
+    )  # folders' modes, whoever ended before these
+    os.close(root)
+    assert ends > 10
+    assert look(there) == look(tmp_path / "here")
+
+
+def test_what_is_there_already_is_not_taken_for_what_was_begun(tmp_path: Path) -> None:
+    """An index that names a file twice: the second is refused, and the first stays."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "file").write_bytes(b"first")
+    files = packed(tmp_path / "here")
+    index = decode_index(TreeSeal(KEY).open(files["index"], b"index"), CID)
+    twice = dataclasses.replace(index, entries=[*index.entries, index.entries[-1]])
+    (tmp_path / "there").mkdir()
+    root = os.open(tmp_path / "there", os.O_RDONLY | os.O_DIRECTORY)
+    unpack = TreeUnpack(CID, twice, KEY, lambda digest: files[digest.hex()], 1 << 40)
+    for _ in range(2):
+        with pytest.raises(FileExistsError):
+            unpack.into(root)
+        assert (unpack.made, unpack.begun) == (len(index.entries), False)
+    os.close(root)
+    assert (tmp_path / "there" / "file").read_bytes() == b"first"
 
 
 @pytest.mark.deep

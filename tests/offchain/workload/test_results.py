@@ -13,7 +13,7 @@ from devnet.kubo import Kubo
 from devnet.patience import patient
 from leasehold.datasets import FilePart, FolderPart, Ipfs, Part, new_identity, recipient_of
 from leasehold.errors import AgeKeyInvalid, DestinationExists, ResultsInvalid, SealBroken, WrongIdentity
-from leasehold.workload import WorkloadOutput, fetch_results, pack_outputs
+from leasehold.workload import NoSuchResult, WorkloadOutput, fetch_results, pack_outputs
 
 LEASE = "eip155:31337/0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512/786432@1"
 TENANT = new_identity()
@@ -80,6 +80,74 @@ async def test_outputs_come_back_at_their_paths(ipfs: Ipfs, root: Path, tmp_path
         ("/never/made", None, 0, True),
     ]
     assert names(tmp_path) == {"root", "results"}
+
+
+@pytest.mark.parametrize(
+    ("wishes", "files"),
+    [
+        (["/out/model"], {"out/model/weights", "out/model/best"}),
+        (["weights", "*.txt"], {"out/model/weights", "report.txt"}),
+        (["/out/m*/w*"], {"out/model/weights"}),
+        (["/report.txt/"], {"report.txt"}),
+        (["/public"], {"public/readme"}),
+        (["model/best", "*/readme"], {"out/model/best", "public/readme"}),
+    ],
+)
+async def test_only_what_is_wanted(
+    ipfs: Ipfs, root: Path, tmp_path: Path, wishes: list[str], files: set[str]
+) -> None:
+    outputs = [private("/out"), private("/report.txt"), public("/public"), private("/never/made")]
+    cid = await pack_outputs(root, outputs, [], ipfs, lease=LEASE)
+    got = tmp_path / "results"
+    await fetch_results(cid, TENANT, got, ipfs, only=wishes)
+    assert {str(path.relative_to(got)) for path in got.rglob("*") if not path.is_dir()} == files
+    assert not [path for path in got.rglob("*") if path.is_dir() and not any(path.iterdir())]
+
+
+@pytest.mark.parametrize("wish", ["nothing", "/out/nothing", "/elsewhere/*", "/never/made"])
+async def test_nothing_that_is_wanted(ipfs: Ipfs, root: Path, tmp_path: Path, wish: str) -> None:
+    cid = await pack_outputs(root, [private("/out"), private("/never/made")], [], ipfs, lease=LEASE)
+    with pytest.raises(NoSuchResult, match="the lease's outputs are /out, /never/made"):
+        await fetch_results(cid, TENANT, tmp_path / "results", ipfs, only=[wish])
+    assert names(tmp_path) == {"root"}
+
+
+async def test_what_is_public_needs_no_key_beside_what_is_private(
+    ipfs: Ipfs, root: Path, tmp_path: Path
+) -> None:
+    cid = await pack_outputs(root, [private("/out"), public("/public")], [], ipfs, lease=LEASE)
+    await fetch_results(cid, None, tmp_path / "results", ipfs, only=["/public/*"])
+    assert names(tmp_path / "results") == {"public"}
+
+
+async def test_into_a_folder_that_has_something(ipfs: Ipfs, root: Path, tmp_path: Path) -> None:
+    """What is in the way is replaced, and a link that lies in wait there is never followed."""
+    cid = await pack_outputs(root, [private("/out"), private("/report.txt")], [], ipfs, lease=LEASE)
+    got, outside = tmp_path / "got", tmp_path / "outside"
+    (outside / "model").mkdir(parents=True)
+    (outside / "weights").write_text("mine")
+    got.mkdir()
+    (got / "out").symlink_to(outside)
+    (got / "report.txt").symlink_to(outside / "weights")
+    (got / "notes").write_text("kept")
+    with pytest.raises(DestinationExists):
+        await fetch_results(cid, TENANT, got, ipfs)
+    for _ in range(2):
+        await fetch_results(cid, TENANT, got, ipfs, force=True)
+        assert names(got) == {"out", "report.txt", "notes"}
+        assert (got / "out/model/weights").read_bytes() == (root / "out/model/weights").read_bytes()
+        assert (got / "report.txt").read_text() == "accuracy 0.97"
+    assert (outside / "weights").read_text() == "mine"
+    assert not any((outside / "model").iterdir())
+
+
+async def test_a_folder_in_a_files_place_is_left(ipfs: Ipfs, root: Path, tmp_path: Path) -> None:
+    cid = await pack_outputs(root, [private("/out"), private("/report.txt")], [], ipfs, lease=LEASE)
+    got = tmp_path / "got"
+    (got / "report.txt").mkdir(parents=True)
+    with pytest.raises(DestinationExists, match=r"report\.txt"):
+        await fetch_results(cid, TENANT, got, ipfs, force=True)
+    assert names(got) == {"report.txt"}
 
 
 async def test_private_ones_can_be_read_by_their_recipients_alone(

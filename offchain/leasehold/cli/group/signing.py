@@ -10,7 +10,6 @@ from leasehold import format_lease
 from leasehold.agreements import LIFETIME, Proposal, gather_signatures, load_proposal, write_file
 from leasehold.cli._carrying_out import carry_out, open_session, warn_of_refusal, write_proposal
 from leasehold.cli._command import ANSWERS, SENDS, WALLET, Invocation, shared
-from leasehold.cli._finishing import say_ordered
 from leasehold.cli._options import argument, option
 from leasehold.client import (
     ExecuteProposal,
@@ -29,6 +28,9 @@ from leasehold.client import (
 from leasehold.errors import SettingsError
 from leasehold.market import Json, parse_duration
 
+Signatures = Annotated[
+    list[Path] | None, argument("[SIGNATURE]...", "Signature files, or copies of FILE with more of them.")
+]
 ProposalArgument = Annotated[Path, argument("FILE", "The proposal.")]
 Output = Annotated[Path | None, option("--output -o FILE", "Where to write; by default beside FILE.")]
 
@@ -81,9 +83,7 @@ async def approve(
 async def execute(
     call: Invocation,
     file: ProposalArgument,
-    signatures: Annotated[
-        list[Path] | None, argument("[SIGNATURE]...", "Signature files, or copies of FILE with more of them.")
-    ] = None,
+    signatures: Signatures = None,
     output: Output = None,
 ) -> None:
     """Carry out a proposal that enough signers have approved. Anybody may, and pays the gas.
@@ -113,9 +113,7 @@ async def execute(
 async def order(
     call: Invocation,
     file: ProposalArgument,
-    signatures: Annotated[
-        list[Path] | None, argument("[SIGNATURE]...", "Signature files, or copies of FILE with more of them.")
-    ] = None,
+    signatures: Signatures = None,
 ) -> None:
     """Keep a signed proposal of `close --when-done` as an order, and give it to the lease's agent. Nothing is sent.
 
@@ -130,7 +128,7 @@ async def order(
     async with open_session(replace(call, group=known)) as client:
         proofs |= gather_signatures(proposal, signatures or ())
         plan = await client.plan(HandOrder(proposal, proofs))
-        await carry_out(call, plan, None, waiting=None, on_step=lambda step: say_ordered(call, step))
+        await carry_out(call, plan, None, waiting=None)
 
 
 def _made(done: Step, path: Path) -> dict[str, Json]:

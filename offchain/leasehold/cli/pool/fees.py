@@ -19,4 +19,4 @@ async def collect(call: Invocation) -> None:
         total = plan.client.money.show(plan.total)
         call.out.say(f"{total} of fees lie in {whose}; they are due to {plan.treasury}.")
         said = f"The ledger of {plan.treasury} has {total} more."
-        await carry_out(call, plan, "Move them to its ledger?", lambda done: said)
+        await carry_out(call, plan, "Move them to its ledger?", said)

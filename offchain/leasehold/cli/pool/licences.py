@@ -9,8 +9,9 @@ from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._options import DAY, argument, option
 from leasehold.cli.pool.owner import Account, order
-from leasehold.client import FOREVER, IssueLicence, parse_address
-from leasehold.market import format_time, licence_json
+from leasehold.client import IssueLicence, parse_address
+from leasehold.market import licence_json
+from leasehold.tables import licence_term, licences_table
 
 
 @shared(SENDS | PROPOSES)
@@ -29,7 +30,7 @@ async def licence(
     """As the owner, grant an account a licence, change it, or take it back."""
     account = parse_address(address)
     request = IssueLicence(account, kind, 0 if revoke else seats, until)
-    term = _said(request.expires_at)
+    term = licence_term(request.expires_at)
     question = f"Grant {account} a licence `{kind}`, {term}?"
     said = f"{account} has a licence `{kind}`, {term}."
     if revoke:
@@ -47,17 +48,5 @@ async def licences(
     async with open_session(call, account=False) as client:
         index, now = await client.index(), await client.now()
         issued = await index.licences(account=account)
-        call.out.listing(
-            [licence_json(known, now) for known in issued],
-            ("account", "kind", ">seats", "valid"),
-            [
-                (known.account, known.kind, str(known.seats),
-                 _said(known.expires_at) if now <= known.expires_at else "no longer")
-                for known in issued
-            ],
-            empty="No licence has been issued.",
-        )  # fmt: skip
-
-
-def _said(expires_at: int) -> str:
-    return "for ever" if expires_at >= FOREVER else f"until {format_time(expires_at)}"
+    told = [licence_json(known, now) for known in issued]
+    call.out.listing(told, *licences_table(issued, now), empty="No licence has been issued.")

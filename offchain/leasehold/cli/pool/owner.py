@@ -17,7 +17,7 @@ async def order(call: Invocation, request: Plannable[OrderPlan], question: str, 
     async with planned(call, request) as plan:
         if call.dry_run:
             call.out.say(f"Would ask: {question}")
-        await carry_out(call, plan, question, lambda done: said)
+        await carry_out(call, plan, question, said)
 
 
 @shared(SENDS | PROPOSES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,18 +16,18 @@ from leasehold.market import (
     InvalidInput,
     Json,
     Money,
-    changes_rows,
     format_duration,
     format_time,
+    load_values,
     params_json,
     params_rows,
     proposed_json,
 )
+from leasehold.tables import changes_table
 
 if TYPE_CHECKING:
     from leasehold.chain import PoolView
 
-COLUMNS = ("parameter", "in force", "proposed")
 Values = Annotated[
     list[str] | None,
     argument(
@@ -42,15 +41,7 @@ ParamsFile = Annotated[
 
 def given_values(file: Path | None, values: Sequence[str]) -> dict[str, str]:
     """What a file and the command line name, the latter winning. Raises InvalidInput: it cannot be read."""
-    named: dict[str, str] = {}
-    if file is not None:
-        try:
-            raw = json.loads(file.read_text())
-        except (OSError, ValueError) as error:
-            raise InvalidInput(f"{file} cannot be read as JSON ({error}): correct it.") from error
-        if not isinstance(raw, dict):
-            raise InvalidInput(f"{file} holds no object: write names and values.")
-        named.update({str(name): str(value) for name, value in raw.items()})
+    named = {} if file is None else load_values(file)
     for assignment in values:
         name, equals, value = assignment.partition("=")
         if not equals:
@@ -88,7 +79,7 @@ def say_proposal(call: Invocation, view: PoolView, money: Money) -> None:
         return
     when = format_time(view.in_force_at)
     call.out.say(f"Proposed as version {view.proposed_version}, in force {when}:")
-    call.out.table(COLUMNS, changes_rows(view.params, view.proposed, money), empty="It changes nothing.")
+    call.out.table(*changes_table(view.params, view.proposed, money), empty="It changes nothing.")
 
 
 @shared(SENDS | PROPOSES)
@@ -99,7 +90,7 @@ async def propose(call: Invocation, values: Values = None, file: ParamsFile = No
     `provider terms`.
     """
     async with planned(call, ProposeRules(given_values(file, values or ()))) as plan:
-        call.out.table(COLUMNS, changes_rows(plan.view.params, plan.rules, plan.client.money), empty="")
+        call.out.table(*changes_table(plan.view.params, plan.rules, plan.client.money), empty="")
         call.out.say(f"In force {format_duration(TIMELOCK)} from now, about {format_time(plan.when)}.")
 
         def said(made: RulesProposed) -> str:
@@ -115,4 +106,4 @@ async def cancel(call: Invocation) -> None:
     """As the owner, take a proposal back before it is in force."""
     async with planned(call, CancelRules()) as plan:
         said = f"Version {plan.version} will not come into force."
-        await carry_out(call, plan, f"Take version {plan.version} back?", lambda done: said)
+        await carry_out(call, plan, f"Take version {plan.version} back?", said)

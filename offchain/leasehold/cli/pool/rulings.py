@@ -29,7 +29,7 @@ async def rule(
         )
         question = f"Let fault {fault} stand?" if stands else f"Drop fault {fault}?"
         said = f"Fault {fault} {'stands' if stands else 'is dropped: nothing is slashed'}."
-        await carry_out(call, plan, question, lambda done: said)
+        await carry_out(call, plan, question, said)
 
 
 @shared(SENDS)
@@ -38,4 +38,4 @@ async def execute(call: Invocation, fault: FaultId) -> None:
     async with planned(call, ExecuteFault(fault)) as plan:
         cost = fault_cost(plan.fault, plan.client.money)
         call.out.say(f"Fault {fault} of machine {plan.fault.machine} costs {cost}.")
-        await carry_out(call, plan, "Carry it out?", lambda done: f"Fault {fault} is executed.")
+        await carry_out(call, plan, "Carry it out?", f"Fault {fault} is executed.")

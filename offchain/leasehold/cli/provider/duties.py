@@ -49,7 +49,7 @@ async def answer(call: Invocation, machine: MachineId, operator_wallet: Operator
         challenge, until = plan.challenge, format_time(plan.until)
         call.out.say(f"Challenge {challenge.id} by {challenge.challenger} stands until {until}.")
         said = f"Challenge {challenge.id} is answered: a tenth of its bond is the provider's."
-        await carry_out(call, plan, "Answer it?", lambda answered: said)
+        await carry_out(call, plan, "Answer it?", said)
 
 
 @shared(SENDS | PROPOSES)

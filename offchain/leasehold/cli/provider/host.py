@@ -21,15 +21,11 @@ async def operator(
     """
     async with planned(call, ChangeOperator(machine, MachineFile.load(described), operator_gas)) as plan:
         call.out.say(f"Machine {machine}: {plan.operator} instead of {plan.machine.operator}.")
-        await carry_out(
-            call,
-            plan,
-            "Change the operator's key?",
-            lambda changed: (
-                f"The operator of machine {machine} is {plan.operator}. Run `leasehold provider update {machine} "
-                f"{described}` next: the contact is signed by the operator."
-            ),
+        said = (
+            f"The operator of machine {machine} is {plan.operator}. Run `leasehold provider update {machine} "
+            f"{described}` next: the contact is signed by the operator."
         )
+        await carry_out(call, plan, "Change the operator's key?", said)
 
 
 @shared(SENDS | PROPOSES)
@@ -45,4 +41,4 @@ async def update(call: Invocation, machine: MachineId, described: MachineJson) -
             return
         call.out.say(f"Of machine {machine} the {' and the '.join(plan.changed)} changed.")
         said = f"Published: {', '.join(plan.changed)}."
-        await carry_out(call, plan, "Publish this?", lambda changed: said)
+        await carry_out(call, plan, "Publish this?", said)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from leasehold.cli._carrying_out import carry_out, planned
 from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
-from leasehold.cli._options import DAY, SECONDS, Approve, Read, argument, option
+from leasehold.cli._options import DAY, Approve, Read, Seconds, argument, option
 from leasehold.client import AskedTerms, Join, find_reach
 from leasehold.market import MachineFile, parse_amount
 
@@ -31,10 +31,10 @@ class TermsOptions:
     spot_price: Annotated[
         str | None, option("--spot-price AMOUNT", "For leases that you may end with notice; 0 sells none.")
     ] = None
-    shortest: Annotated[int | None, option("--min DURATION", "Shortest lease."), SECONDS] = None
-    longest: Annotated[int | None, option("--max DURATION", "Longest lease."), SECONDS] = None
+    shortest: Annotated[Seconds, option("--min DURATION", "Shortest lease.")] = None
+    longest: Annotated[Seconds, option("--max DURATION", "Longest lease.")] = None
     trial: Annotated[
-        int | None, option("--trial DURATION", "How long a started lease may be rejected, to 15m."), SECONDS
+        Seconds, option("--trial DURATION", "How long a started lease may be rejected, to 15m.")
     ] = None
     until: Annotated[
         date | None, option("--until YYYY-MM-DD", "Last day (UTC) by whose end every lease ends."), DAY

@@ -7,10 +7,10 @@ from typing import Annotated
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, WALLET, Invocation, shared
 from leasehold.cli._options import MachineId, argument
-from leasehold.cli._shown import MACHINE_COLUMNS, machine_row
 from leasehold.cli.provider.join import TermsOptions
 from leasehold.client import Delist, MachinePlan, Relist, Retire, SetTerms, Unstake, Withhold, own_machines
 from leasehold.market import format_cells, format_duration, machine_json, terms_rows
+from leasehold.tables import machines_table
 
 
 @shared(ANSWERS | WALLET, "machines")
@@ -22,8 +22,7 @@ async def list_machines(call: Invocation) -> None:
             listings = await client.machines().listings(mine)
         call.out.listing(
             [machine_json(listing) for listing in listings],
-            MACHINE_COLUMNS,
-            [machine_row(listing) for listing in listings],
+            *machines_table(listings),
             empty="You have no machine in this pool: join with `leasehold provider join`.",
         )
 

@@ -6,14 +6,12 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import ValidationError
-
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import SENDS, SIGNS, Invocation, shared
 from leasehold.cli._options import MachineId, Read, argument, option
 from leasehold.client import Attest, Attestation, SignOutage
 from leasehold.files import write_whole
-from leasehold.market import QUORUM_VALIDATORS, InvalidInput, format_time, parse_time, quorum_of
+from leasehold.market import QUORUM_VALIDATORS, format_time, parse_time, quorum_of
 
 
 @shared(SIGNS, "sign")
@@ -46,23 +44,13 @@ async def sign_outage(
         call.out.say(f"{target} is your word: give it to whoever runs `leasehold validator attest send`.")
 
 
-def _load(path: str) -> Attestation:
-    """Raises InvalidInput for a file that cannot be read or has another form."""
-    try:
-        return Attestation.model_validate_json(Path(path).read_bytes())
-    except (OSError, ValidationError) as error:
-        raise InvalidInput(
-            f"{path} is no signature file ({str(error).splitlines()[0]}): leave it out."
-        ) from error
-
-
 @shared(SENDS, "send")
 async def send_attestation(
     call: Invocation,
     signed: Annotated[
         tuple[Attestation, ...],
         argument("FILE...", "What `attest sign` wrote, of each validator."),
-        Read(_load),
+        Read(lambda text: Attestation.load(Path(text))),
     ],
 ) -> None:
     """Put validators' signatures together, say whether they are a quorum, and send them. Anyone may."""

@@ -17,7 +17,7 @@ async def collect(call: Invocation, fault: FaultId) -> None:
     async with planned(call, CollectReward(fault)) as plan:
         seats, due = _seats(plan), plan.client.money.show(plan.due)
         said = f"{due} went into the ledgers of {seats}."
-        await carry_out(call, plan, f"Credit {seats} with {due} together?", lambda done: said)
+        await carry_out(call, plan, f"Credit {seats} with {due} together?", said)
 
 
 @shared(SENDS)
@@ -28,15 +28,11 @@ async def fine(call: Invocation, fault: FaultId) -> None:
     """
     async with planned(call, FineQuorum(fault)) as plan:
         seats = _seats(plan)
-        await carry_out(
-            call,
-            plan,
-            f"Fine {seats}?",
-            lambda done: (
-                f"Of {seats}, those are fined that were not within seven days and joined under that arbiter: "
-                "`leasehold validator list` shows what each has left."
-            ),
+        said = (
+            f"Of {seats}, those are fined that were not within seven days and joined under that arbiter: "
+            "`leasehold validator list` shows what each has left."
         )
+        await carry_out(call, plan, f"Fine {seats}?", said)
 
 
 def _seats(plan: CollectRewardPlan | FineQuorumPlan) -> str:

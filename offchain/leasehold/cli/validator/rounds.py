@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._completion import known_rounds
 from leasehold.cli._options import Approve, MachineId, argument, option
-from leasehold.client import DrawCommittee, Drawn, FinalizeRound, RequestVerification, RoundDuty, duty_of
-from leasehold.market import format_time, round_json, vote_json
-from leasehold.validator import RoundState
-
-if TYPE_CHECKING:
-    from leasehold.chain import RoundRecord
+from leasehold.client import DrawCommittee, Drawn, FinalizeRound, RequestVerification, rounds_of
+from leasehold.tables import rounds_table
 
 RoundId = Annotated[
     int, argument("ROUND", "As `leasehold validator status` shows it.", min=1, autocompletion=known_rounds)
@@ -44,34 +40,9 @@ async def rounds(
 ) -> None:
     """List verifications, what their committees found, and what is next."""
     async with open_session(call, account=False) as client:
-        index, now = await client.index(), await client.now()
-        records, block = await index.rounds(machine=machine), await client.rpc.block_number()
-        votes = {record.round: await index.votes(record.round) for record in records}
-        duties = {record.round: duty_of(record, now, block) for record in records}
-        call.out.listing(
-            [
-                {
-                    **round_json(record),
-                    "next": duties[record.round].what,
-                    "votes": [vote_json(vote) for vote in votes[record.round]],
-                }
-                for record in records
-            ],
-            (">round", ">machine", "state", "committee", ">revealed", ">score", "next"),
-            [
-                (
-                    str(record.round),
-                    str(record.machine),
-                    record.state.word,
-                    ", ".join(map(str, record.seats)) or "-",
-                    f"{sum(vote.revealed for vote in votes[record.round])}/{len(record.seats)}",
-                    str(record.score) if record.state.over else "-",
-                    duty_said(record, duties[record.round]),
-                )
-                for record in records
-            ],
-            empty="No verification has been asked for: do it with `leasehold validator request MACHINE`.",
-        )
+        seen = await rounds_of(client, machine)
+    empty = "No verification has been asked for: do it with `leasehold validator request MACHINE`."
+    call.out.listing([round_.to_json() for round_ in seen], *rounds_table(seen, command), empty=empty)
 
 
 @shared(SENDS)
@@ -105,13 +76,6 @@ async def finalize(call: Invocation, round_: RoundId) -> None:
         )
 
 
-def duty_said(round_: RoundRecord, duty: RoundDuty) -> str:
-    """What is to be done next about a verification, for people."""
-    if duty.what is None:
-        waits = round_.state is RoundState.REQUESTED
-        return f"wait for block {round_.block}" if waits else "nothing more"
-    command = f"`leasehold validator {duty.what} {round_.round}`"
-    if duty.until is None:
-        return f"{command}, for a reward" if duty.what == "draw" else command
-    measure = "measure it, and " if duty.what == "commit" else ""
-    return f"{measure}{command} until {format_time(duty.until)}"
+def command(what: str, round_: int) -> str:
+    """What is typed for what is to be done about a verification."""
+    return f"`leasehold validator {what} {round_}`"

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._completion import known_seats
 from leasehold.cli._options import Approve, argument, option
-from leasehold.client import (
-    MATURITY,
-    ExitSeat,
-    LeaveSeat,
-    StakeSeat,
-    TopUpSeat,
-    full_of,
-    seat_json,
-)
-from leasehold.market import Money, format_amount, format_time, quorum_json, quorum_said
-
-if TYPE_CHECKING:
-    from leasehold.chain import SeatRecord
+from leasehold.client import MATURITY, ExitSeat, LeaveSeat, StakeSeat, TopUpSeat, seats_of
+from leasehold.market import format_time, quorum_said
+from leasehold.tables import seats_table
 
 SeatId = Annotated[
     int, argument("SEAT", "As `leasehold validator status` shows it.", min=1, autocompletion=known_seats)
 ]
-SEAT_COLUMNS = (">seat", "validator", ">stake", "state")
 
 
 @shared(SENDS | PROPOSES)
@@ -74,19 +63,12 @@ async def top_up(
 async def list_seats(call: Invocation) -> None:
     """List the pool's seats, and how many of them make a quorum."""
     async with open_session(call, account=False) as client:
-        index, now, money = await client.index(), await client.now(), client.money
-        seats = [seat for seat in await index.seats() if not seat.exited]
-        version = await client.pool.params_version()
-        matured = await (await client.pool.committee()).matured_seats(version)
-        told = [seat_json(seat, now, money) for seat in seats]
-        call.out.listing(
-            {"seats": told, "matured": matured, "quorum": quorum_json(matured)},
-            SEAT_COLUMNS,
-            [seat_row(seat, now, money) for seat in seats],
-            empty="Nobody has a seat yet: stake one with `leasehold validator stake`.",
-        )
-        if not call.out.as_json:
-            call.out.say(f"Quorum: {quorum_said(matured)}.")
+        view, money = await seats_of(client), client.money
+    table = seats_table(view.seats, view.now, money)
+    empty = "Nobody has a seat yet: stake one with `leasehold validator stake`."
+    call.out.listing(view.to_json(money), *table, empty=empty)
+    if not call.out.as_json:
+        call.out.say(f"Quorum: {quorum_said(view.matured)}.")
 
 
 @shared(SENDS | PROPOSES)
@@ -106,21 +88,4 @@ async def exit_seat(call: Invocation, seat: SeatId) -> None:
     """Move the stake of a seat that has left into its validator's ledger. Anyone may send it."""
     async with planned(call, ExitSeat(seat)) as plan:
         amount, where = plan.client.money.show(plan.seat.stake), f"the ledger of {plan.seat.validator}"
-        await carry_out(
-            call, plan, f"Move {amount} into {where}?", lambda done: f"{amount} went into {where}."
-        )
-
-
-def _state(seat: SeatRecord, now: int) -> str:
-    if seat.leaves_at:
-        return f"leaving, {format_time(seat.leaves_at)}" if now < seat.leaves_at else "has left: exit"
-    matures = seat.joined_at + MATURITY
-    return "matured" if matures <= now else f"matures {format_time(matures)}"
-
-
-def seat_row(seat: SeatRecord, now: int, money: Money) -> tuple[str, ...]:
-    """A seat for people."""
-    staked, full = (
-        format_amount(units, money.decimals, places=6) for units in (seat.stake, full_of(seat.level))
-    )
-    return str(seat.seat), seat.validator, f"{staked}/{full}", _state(seat, now)
+        await carry_out(call, plan, f"Move {amount} into {where}?", f"{amount} went into {where}.")

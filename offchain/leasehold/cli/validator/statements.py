@@ -8,28 +8,19 @@ from typing import Annotated
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, WALLET, Invocation, shared
 from leasehold.cli._options import Read, argument
-from leasehold.cli._signed import STATEMENT_COLUMNS, statement_row, statements_said
 from leasehold.client import look_at
-from leasehold.market import InvalidInput, StatementInvalid, read_statements
+from leasehold.market import load_statements
 from leasehold.market.wire import SignedStatement
-
-
-def _load(path: str) -> tuple[SignedStatement, ...]:
-    try:
-        return tuple(read_statements(Path(path).read_bytes()))
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be read ({error.strerror or error}): leave it out.") from error
-    except StatementInvalid as error:
-        raise InvalidInput(f"{path}: {error}") from error
+from leasehold.tables import statements_table, what_follows
 
 
 @shared(ANSWERS | WALLET)
 async def statements(
     call: Invocation,
     files: Annotated[
-        tuple[tuple[SignedStatement, ...], ...],
+        tuple[list[SignedStatement], ...],
         argument("FILE...", "What `leasehold statement --out` wrote."),
-        Read(_load),
+        Read(lambda text: load_statements(Path(text))),
     ],
 ) -> None:
     """Look at what operators have signed of leases: whether it is theirs, what they own up to, and what cannot be true.
@@ -39,11 +30,6 @@ async def statements(
     """
     async with open_session(call, account=False) as client:
         view = await look_at(client, [signed for file in files for signed in file])
-    call.out.listing(
-        view.to_json(),
-        STATEMENT_COLUMNS,
-        [statement_row(one) for one in view.seen],
-        empty="No statement is in it.",
-    )
-    for line in statements_said(view):
+    call.out.listing(view.to_json(), *statements_table(view.seen), empty="No statement is in it.")
+    for line in what_follows(view):
         call.out.warn(line)

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from hashlib import sha256
-from pathlib import Path
 from typing import Annotated
 
 from leasehold.cli._carrying_out import carry_out, planned
 from leasehold.cli._command import SENDS, Invocation, shared
 from leasehold.cli._options import Read, option
 from leasehold.cli.validator.rounds import RoundId
-from leasehold.client import CommitVotes, FileFalseHardware, RevealVotes
-from leasehold.market import MachineFile, canonical, format_time
-
-_DIGEST = re.compile(r"(?:0x)?([0-9a-fA-F]{64})")
-
-
-def _measured(spec: str) -> bytes:
-    """A digest as it is typed, or of what a machine.json describes. Raises DocumentInvalid."""
-    if digest := _DIGEST.fullmatch(spec):
-        return bytes.fromhex(digest[1])
-    return sha256(canonical(MachineFile.load(Path(spec)).hardware)).digest()
+from leasehold.client import CommitVotes, FileFalseHardware, RevealVotes, measured_digest
+from leasehold.market import format_time
 
 
 @shared(SENDS)
@@ -37,7 +25,7 @@ async def commit(
             "What you measured: a digest, or a machine.json. With --pass by "
             "default what was declared; with --fail by default that it could not be measured.",
         ),
-        Read(_measured),
+        Read(measured_digest),
     ] = None,
 ) -> None:
     """Commit to what you found, for all your seats on the committee, without showing it yet.
@@ -52,7 +40,7 @@ async def commit(
             f"from seats {seats}; to be revealed from {begin} to {end}."
         )
         said = f"Committed. Keep {plan.folder} until it is revealed: nobody else knows the salt."
-        await carry_out(call, plan, "Commit to that?", lambda done: said)
+        await carry_out(call, plan, "Commit to that?", said)
 
 
 @shared(SENDS)
@@ -61,16 +49,12 @@ async def reveal(call: Invocation, round_: RoundId) -> None:
     async with planned(call, RevealVotes(round_)) as plan:
         votes = f"{len(plan.votes)} vote{'s' if len(plan.votes) > 1 else ''}"
         then = f"`leasehold validator finalize {round_}` after {format_time(plan.round.reveal_until)}"
-        await carry_out(call, plan, f"Reveal {votes}?", lambda done: f"Revealed. {then}.")
+        await carry_out(call, plan, f"Reveal {votes}?", f"Revealed. {then}.")
 
 
 @shared(SENDS)
 async def false_hardware(call: Invocation, round_: RoundId) -> None:
     """File a fault for a machine on which a committee found other hardware than was declared. Anyone may, once."""
     async with planned(call, FileFalseHardware(round_)) as plan:
-        await carry_out(
-            call,
-            plan,
-            f"File false hardware of machine {plan.round.machine}?",
-            lambda filed: f"Filed: see `leasehold fault {filed.fault}`.",
-        )
+        question = f"File false hardware of machine {plan.round.machine}?"
+        await carry_out(call, plan, question, lambda filed: f"Filed: see `leasehold fault {filed.fault}`.")

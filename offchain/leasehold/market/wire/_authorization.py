@@ -35,8 +35,18 @@ OPS: Final = (
     "lease.volumes",
     "lease.export",
     "lease.discard",
+    "lease.checkpoints",
+    "lease.checkpoint",
+    "lease.audit",
+    "lease.revoke",
 )
 """Every operation that a request can name, and a session grant."""
+FORMER_OPS: Final = OPS[: OPS.index("lease.audit")]
+"""What an agent understands that does not say which operations it does: it refuses a session that grants more."""
+LOG_OPS: Final = ("lease.logs",)
+"""What a colleague may who is to see the log, and nothing else of a lease."""
+READ_OPS: Final = ("lease.status", "lease.logs", "lease.metrics", "lease.results", "lease.volumes")
+"""What a colleague may who is to see how a lease is, and change nothing."""
 UPLOAD: Final = "workload.put"
 MAX_REQUEST_LIFETIME: Final = 300
 """Longest time from a request's `issuedAt` to its `expiresAt`, in seconds."""

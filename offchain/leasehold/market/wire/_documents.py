@@ -23,6 +23,8 @@ Phase = Literal[
 ]
 PowerWish = Literal["stop", "start", "restart"]
 """What a tenant can have done with a container while its lease goes on."""
+CheckpointWhy = Literal["interval", "notice", "stop", "asked"]
+
 Whole = Annotated[int, Field(ge=0)]
 _YEAR_9999 = 253_402_300_799  # its last second
 _NO_HOST_HAS = 2**63  # bytes, or seconds; less than this is false of what is no number, too
@@ -43,11 +45,14 @@ class Problem(WireDocument):
 
 
 class Health(WireDocument):
-    """`time` is the agent's clock, in unix seconds: compare it before you blame a signature."""
+    """`time` is the agent's clock, in unix seconds: compare it before you blame a signature. `operations`: what a
+    session with it may grant; an agent that says none is of before `FORMER_OPS` grew, and refuses more than these.
+    """
 
     status: Literal["ok"] = "ok"
     version: str
     time: Whole
+    operations: list[str] = []
 
 
 class ContactSignature(WireDocument):
@@ -126,7 +131,7 @@ class LeaseStatus(WireDocument):
     its workload has it. `renews`: the lease, as it is shown, with whose data it goes on. `exit_code` is that of a
     command that has ended by itself, and is not started again; `closes_when_done`: the agent has an order to close the
     lease then. `volumes`: the names of those that it has, which are kept as long as it is. `host`: at which its ports
-    are published, if it has any.
+    are published, if it has any. `checkpoint`: the CID of its newest one.
     """
 
     lease: str
@@ -149,6 +154,7 @@ class LeaseStatus(WireDocument):
     exit_code: int | None = None
     closes_when_done: bool = False
     volumes: list[str] = []
+    checkpoint: str | None = None
 
 
 class ClosingOrderDocument(WireDocument):
@@ -212,6 +218,28 @@ class LeaseVolumes(WireDocument):
     volumes: list[LeaseVolume]
 
 
+class CheckpointStanding(WireDocument):
+    """A whole checkpoint, which the machine's IPFS node keeps. `at`: when it was begun, unix seconds. `why` it was
+    taken; `read`: bytes that were read for it.
+    """
+
+    cid: str
+    at: Whole
+    why: CheckpointWhy
+    read: Whole = 0
+
+
+class LeaseCheckpoints(WireDocument):
+    """The checkpoints of a lease, the oldest first. `running`: one is being taken. `trouble`: why the last attempt made
+    none, in a sentence.
+    """
+
+    lease: str
+    kept: list[CheckpointStanding]
+    running: bool = False
+    trouble: str = ""
+
+
 class LeaseReading(WireDocument):
     """What a lease had used by unix second `at`: seconds on processors, bytes, a number of processes; what grows counts
     from the container's start. Of cards: memory that the lease uses, and how busy (0 to 100) and hot (°C) those are
@@ -242,6 +270,55 @@ class LeaseMetrics(WireDocument):
 
     lease: str
     readings: list[LeaseReading]
+
+
+Moment = Annotated[int, Field(ge=0, le=_YEAR_9999)]
+
+
+class AuditedAct(WireDocument):
+    """What one caller asked of a lease in one hour, of one kind and with one outcome, told together.
+
+    `op`: the operation, or `ssh`. `session`: the address of the session's key under which it was asked, or the
+    fingerprint of the key that came by SSH; none where the account itself signed. `outcome`: `done` (it was let in),
+    `begun` (that was not seen), or the refusal's code. `first`, `last`: unix seconds by the host's clock.
+    """
+
+    account: str
+    session: str | None
+    op: str
+    outcome: str
+    first: Moment
+    last: Moment
+    times: Whole
+
+
+class RefusedTries(WireDocument):
+    """How often somebody who could not show a right was turned away from a lease for one reason, a refusal's code."""
+
+    reason: str
+    times: Whole
+    last: Moment
+
+
+class LeaseAudit(WireDocument):
+    """Who did what on a lease while it was its tenant's, the oldest first; and, counted, who was turned away.
+
+    `dropped`: entries that are told no more, since there were too many. `lost`: acts of any lease that the host's disk
+    did not take since its agent began.
+    """
+
+    lease: str
+    acts: list[AuditedAct]
+    refused: list[RefusedTries]
+    dropped: Whole = 0
+    lost: Whole = 0
+
+
+class SessionsWithdrawn(WireDocument):
+    """The keys of sessions that the lease's agent listens to no more, of its tenant's."""
+
+    lease: str
+    sessions: list[str]
 
 
 class CodeWanted(WireDocument):

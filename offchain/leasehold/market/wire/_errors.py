@@ -14,7 +14,8 @@
         │   ├── RequestTooLong
         │   ├── RequestReplayed
         │   ├── ParamsMismatch
-        │   └── SessionExpired
+        │   ├── SessionExpired
+        │   └── SessionWithdrawn
         ├── NotPermitted                403: known, and not allowed
         │   ├── WrongAudience
         │   ├── WrongOperation
@@ -130,6 +131,11 @@ class ParamsMismatch(NotAuthorized):
 class SessionExpired(NotAuthorized):
     code = "session-expired"
     title = "Session past its time"
+
+
+class SessionWithdrawn(NotAuthorized):
+    code = "session-withdrawn"
+    title = "Session that its account has withdrawn"
 
 
 class NotPermitted(AgentRefusal):

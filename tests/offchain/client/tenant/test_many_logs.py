@@ -28,7 +28,13 @@ class Agents:
         yield self
 
     async def logs(
-        self, lease: int, *, tail: int | None = None, follow: bool = False
+        self,
+        lease: int,
+        *,
+        tail: int | None = None,
+        follow: bool = False,
+        since: int | None = None,
+        timestamps: bool = False,
     ) -> AsyncGenerator[bytes, None]:
         if lease == SECOND:
             raise AgentUnreachable("Nobody answers there.")

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-import pytest
-
-from leasehold.cli._charts import WIDTH, bars, svg
+from leasehold.tables import BAR_WIDTH, bars, svg
 
 
 def test_bars_are_as_long_as_their_values() -> None:
-    assert [len(bar) for bar in bars([100, 50, 1, 0])] == [WIDTH, WIDTH // 2, 1, 0]
+    assert [len(bar) for bar in bars([100, 50, 1, 0])] == [BAR_WIDTH, BAR_WIDTH // 2, 1, 0]
     assert bars([]) == []
     assert bars([0, 0]) == ["", ""]
     assert len(bars([10**30, 1])[1]) == 1
 
 
-def test_a_terminal_that_knows_no_blocks_gets_marks(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Plain:
-        encoding = "ascii"
-
-    monkeypatch.setattr("sys.stdout", Plain())
-    assert bars([1]) == ["#" * WIDTH]
+def test_a_bar_is_made_of_what_a_face_can_draw() -> None:
+    assert bars([1], "#") == ["#" * BAR_WIDTH]
 
 
 def test_a_picture_is_well_formed_whatever_things_are_called() -> None:

@@ -1,0 +1,24 @@
+"""A table by itself: as CSV, as lines of one width, as a notebook draws it."""
+
+from __future__ import annotations
+
+from leasehold.tables import Table
+
+TABLE = Table(("lease", ">price"), [("12 train", "2.5"), ('3 "a,b"', "10")])
+
+
+def test_as_comma_separated_values() -> None:
+    assert TABLE.csv() == 'lease,price\n12 train,2.5\n"3 ""a,b""",10\n'
+    assert Table(("day",), []).csv() == "day\n"
+
+
+def test_as_lines_of_one_width_numbers_to_the_right() -> None:
+    assert TABLE.lines() == ["lease     price", "12 train    2.5", '3 "a,b"      10']
+    assert TABLE.lines(1) == ["lease     price", "12 train    2.5"]
+    assert Table(("lease", ">price"), []).lines() == ["lease  price"]
+
+
+def test_what_a_stranger_wrote_is_text_in_a_notebook() -> None:
+    drawn = Table(("model",), [("<script>",)])._repr_html_()
+    assert "<td>&lt;script&gt;</td>" in drawn
+    assert "<th>model</th>" in drawn
