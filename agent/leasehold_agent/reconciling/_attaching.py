@@ -30,7 +30,7 @@ from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
 from leasehold_agent.reconciling._plan import DiskRoom
 from leasehold_agent.reconciling._restoring import renewed_checkpoint
-from leasehold_agent.store import LeaseDir, Notes, Volumes, volume_id
+from leasehold_agent.store import LeaseDir, Notes, Volume, Volumes, volume_id
 
 NEW_VOLUME_BYTES = 10 << 30
 """What a new volume gets whose tenant does not say, where that is no more than half of what the lease's cells buy."""
@@ -103,6 +103,8 @@ class Attaching:
             raise Declined("workload-invalid", f"{called(mount)} has no key.")
         if known is not None and known.holder not in (None, self.desired.lease):
             await self._let_go(mount, known.holder or 0)
+        if not is_checkpoint(mount):  # that folder is its lease's own
+            _check_source(mount, known)
         self._check_room(size - (0 if known is None else known.size))
         record.waiting = "start-failed"
         log_step(self.desired.lease, f"attach {mount.name}")
@@ -161,6 +163,18 @@ class Attaching:
         if self.host.kept.get(DiskRoom.WANTED):
             raise NoRoom(more)
         raise Declined("no-disk", f"This host's disk has no room for {format_size(more)} of volumes.")
+
+
+def _check_source(mount: VolumeMount, known: Volume | None) -> None:
+    """What a volume held before is neither taken for an export of it nor lost to one. Raises Declined."""
+    if mount.source is None or known is None or known.holder is not None or known.filling:
+        return
+    if known.source != mount.source:
+        raise Declined(
+            "unsupported",
+            f"{called(mount)} is here from before, and did not begin with {mount.source}: remove it here, or "
+            "leave its source out.",
+        )
 
 
 def kept_volumes(volumes: Volumes, desired: Desired, workload: Workload, notes: Notes) -> int:
