@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from eth_abi.abi import encode
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
+from devnet.patience import patient
 from leasehold.chain import Rpc, Sender, Signer
 
 _PUBLISHED: Final = Path("node_modules/@safe-global/safe-contracts/build/artifacts/contracts")
@@ -37,12 +39,15 @@ async def make_safe(rpc: Rpc, creator: Signer, owners: Sequence[str], threshold:
 
 
 async def _create(rpc: Rpc, creator: Signer, path: str) -> str:
-    """A contract of theirs, deployed. A development chain signs for its own accounts."""
+    """A contract of theirs, deployed. A development chain signs for its own accounts, and mines when it gets to it."""
     code = json.loads((_ROOT / _PUBLISHED / path).read_text())["bytecode"]
     sent = await rpc.call(
         "eth_sendTransaction", [{"from": creator.address, "data": code, "gas": hex(9_000_000)}]
     )
-    return str((await rpc.call("eth_getTransactionReceipt", [sent]))["contractAddress"])
+    async with asyncio.timeout(patient(30)):
+        while (receipt := await rpc.call("eth_getTransactionReceipt", [sent])) is None:  # noqa: ASYNC110  # a node
+            await asyncio.sleep(0.01)
+    return str(receipt["contractAddress"])
 
 
 def _call(signature: str, *values: object) -> bytes:

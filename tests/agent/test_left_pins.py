@@ -97,8 +97,12 @@ class Agent:
         self.starting = Starting(chain, containers, self.book, cast(Any, self.node), lambda *_: DOCUMENT)
         volumes = devices = readers = cast(Any, Obliging())
         carrying = checkpoints = cast(Any, NoExports())
-        parts = (chain, containers, self.book, volumes, carrying, checkpoints, self.results, devices)
-        self.changes, self.ending = Changes(*parts), Ending(*parts, readers)
+        self.changes = Changes(
+            chain, containers, self.book, volumes, carrying, checkpoints, self.results, devices
+        )
+        self.ending = Ending(
+            chain, containers, self.book, volumes, carrying, checkpoints, self.results, devices, readers
+        )
 
 
 @pytest.fixture

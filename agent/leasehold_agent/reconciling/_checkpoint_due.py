@@ -13,6 +13,14 @@ _AGAIN: Final = 10
 _PAUSE: Final = 4
 """A host spends no more than one second in so many on one lease's checkpoints."""
 _MOST_DOUBLINGS: Final = 5
+_MOST_WAIT: Final = 60
+
+
+def wait_before(notes: CheckpointNotes, now: int) -> int:
+    """Seconds before one that its tenant asks for is begun: he may ask again and again, and reading a large folder is
+    his host's work.
+    """
+    return min(_MOST_WAIT, max(0, notes.begun_at + _PAUSE * notes.took - now))
 
 
 def warned_of(notice: EarlyEnd | None, window: MaintenanceWindow | None) -> str:

@@ -36,6 +36,11 @@ def called(mount: VolumeMount) -> str:
     return "checkpoint: its folder" if is_checkpoint(mount) else f"volumes: {mount.name}"
 
 
+def shown(mount: VolumeMount) -> str:
+    """The same, where it is said what is being done with it."""
+    return "the folder of its checkpoints" if is_checkpoint(mount) else f"volume {mount.name}"
+
+
 def is_checkpoint(mount: VolumeMount) -> bool:
     """Whether it is such a folder, and none of the volumes that a tenant names."""
     return mount.name.startswith(".")

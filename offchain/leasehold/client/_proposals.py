@@ -29,6 +29,7 @@ from leasehold.client._tenant_errors import OnlyCalls, ProposalExpired, Proposal
 from leasehold.client._transfer import LeasesAccepted
 from leasehold.errors import ContractError
 from leasehold.market import Json, MarketError, Money
+from leasehold.market.wire import FORMER_OPS
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -202,8 +203,8 @@ class ExecuteProposalPlan(Plan[Step]):
 
     async def _keep(self, session: Session) -> SessionKept | LeaseShared:
         home = self.client.home
-        if session.leases and not home.pending_sessions.has(session.key):
-            return await shared_with(self.client, session, self.proofs[0])  # somebody else's key
+        if not set(FORMER_OPS) <= set(session.ops):  # less than a group's own key may: it is to look on
+            return await shared_with(self.client, session, self.proofs[0])
         key = SessionKey(session, self.proofs[0], home.pending_sessions.key(session.key))
         await home.sessions.keep(key, pool_domain(self.client.deployment))
         home.pending_sessions.forget(session.key)

@@ -24,10 +24,6 @@ class PendingSessions:
         make_private(self._folder / address.lower(), key.hex())
         return address
 
-    def has(self, address: str) -> bool:
-        """Whether the key of `address` is here."""
-        return (self._folder / address.lower()).exists()
-
     def key(self, address: str) -> bytes:
         """The kept key of `address`.
 
@@ -38,7 +34,8 @@ class PendingSessions:
             return bytes.fromhex((self._folder / address.lower()).read_text())
         except (OSError, ValueError):
             raise FileRefused(
-                f"The key {address} of this session is not on this computer: run this where the key was made."
+                f"The key {address} of this session is not on this computer: run this where the session was proposed, "
+                "or the key made."
             ) from None
 
     def forget(self, address: str) -> None:

@@ -17,6 +17,7 @@ from leasehold._faces import face
 
 if TYPE_CHECKING:
     from leasehold.tables._agreements import (
+        checkpoints_table,
         delegates_table,
         names_table,
         offers_table,
@@ -81,6 +82,7 @@ __all__ = [
     "beside_audit",
     "changes_table",
     "changing_table",
+    "checkpoints_table",
     "costs_chart",
     "costs_table",
     "delegates_table",
@@ -127,7 +129,10 @@ __all__ = [
 ]
 
 _PARTS = {
-    "_agreements": ("delegates_table", "names_table", "offers_table", "outputs_table", "volumes_table"),
+    "_agreements": (
+        "checkpoints_table", "delegates_table", "names_table", "offers_table", "outputs_table",
+        "volumes_table",
+    ),
     "_costs": ("BAR_WIDTH", "bars", "costs_chart", "costs_table", "spent_table", "svg"),
     "_faults": ("fault_next", "fault_rows", "faults_table", "losses_table"),
     "_leases": ("lease_name", "lease_rows", "leases_table", "past_leases_table"),

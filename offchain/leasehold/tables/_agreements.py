@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from leasehold.chain import DelegateRecord
     from leasehold.chain.typed import Offer
     from leasehold.client import NamedThing, VolumeSeen
+    from leasehold.market.wire import CheckpointStanding
 
 OFFER_COLUMNS: Final = ("nonce", ">machine", ">price", ">share", "for", "until", "state")
 DELEGATE_COLUMNS: Final = ("for", "delegate", ">cap", "in each", ">left", "until")
@@ -57,6 +58,12 @@ def delegates_table(records: Iterable[DelegateRecord], now: int, money: Money, a
         for record in records
     ]
     return Table(DELEGATE_COLUMNS, rows)
+
+
+def checkpoints_table(kept: Iterable[CheckpointStanding]) -> Table:
+    """What is kept of what a lease has got to, the newest last."""
+    rows = [(made.cid, format_time(made.at), made.why, format_size(made.read)) for made in kept]
+    return Table(("checkpoint", "taken", "why", "read"), rows)
 
 
 def volumes_table(seen: Iterable[VolumeSeen]) -> Table:

@@ -202,5 +202,16 @@ def test_a_session_of_the_groups_is_kept_where_it_was_proposed(lab: Lab, lease: 
     assert kept.session_proof[0] == 3
     unreachable = lab.cli("logs", lease, "--as-group", "lab", wallet="ada", ok=False)
     assert unreachable.code == 8
+    shared = lab.folder / "share.json"
+    key = lab.cli("access", "key", "--json").json["key"]
+    share = ("access", "share", lease, "--to", key, "--logs", "--as-group", "lab", "--proposal", str(shared))
+    lab.cli(*share, wallet="ada")
+    asked = lab.signed(shared, "ada", "grace")
+    file = lab.cli("group", "execute", str(shared), *asked, "--json").json["file"]
+    sessions = SessionCache(lab.cli.home / "sessions")
+    still = asyncio.run(sessions.kept(lab.address, domain, now=int(time.time())))
+    assert still == kept, "what is to look on takes nobody's place"
+    lab.cli("access", "accept", file)
+    assert {told["direction"] for told in lab.cli("access", "list", "--json").json} == {"given", "received"}
     elsewhere = lab.cli("group", "execute", str(path), *lab.signed(path, "ada", "grace"), ok=False)
     assert "where the session was proposed" in elsewhere.err

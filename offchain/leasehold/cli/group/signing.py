@@ -15,6 +15,7 @@ from leasehold.client import (
     ExecuteProposal,
     HandOrder,
     LeasesAccepted,
+    LeaseShared,
     OfferSigned,
     ProposalExecuted,
     ProposalSigned,
@@ -132,9 +133,14 @@ async def order(
 
 
 def _made(done: Step, path: Path) -> dict[str, Json]:
-    if not isinstance(done, OfferSigned | LeasesAccepted):
+    if isinstance(done, OfferSigned):
+        write_file(path, done.offer)
+    elif isinstance(done, LeasesAccepted):
+        write_file(path, done.acceptance)
+    elif isinstance(done, LeaseShared):
+        write_file(path, done.access)
+    else:
         return {}
-    write_file(path, done.offer if isinstance(done, OfferSigned) else done.acceptance)
     return {"file": str(path)}
 
 
@@ -144,6 +150,8 @@ def _said(proposal: Proposal, done: Step, path: Path) -> str:
         return "\n".join(lines + [f"Lease {format_lease(lease)} is open." for lease in done.leases])
     if isinstance(done, SessionKept):
         return f"Kept: commands with --as-group talk to the agents of {done.account}'s leases."
+    if isinstance(done, LeaseShared):
+        return f"It is in {path}: whoever has the key runs `leasehold access accept {path}`."
     return f"The {proposal.kind} is in {path}."
 
 
