@@ -18,6 +18,7 @@ FACES = (
     "chain",
     "client",
     "datasets",
+    "guarding",
     "home",
     "images",
     "market",

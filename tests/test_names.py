@@ -22,6 +22,8 @@ NAMED_BY_NOUNS = (
     "offchain/leasehold/datasets",
     "offchain/leasehold/home",
     "offchain/leasehold/market",
+    "offchain/leasehold/runs",
+    "offchain/leasehold/tables",
     "offchain/leasehold/workload",
 )
 NO_NOUNS = {"each", "found"}

@@ -18,6 +18,7 @@ AgentError
 ├── VolumeTrouble       a volume cannot be made, opened or closed now
 │   └── WrongVolumeKey  it was made under another key
 ├── VolumeHeld          another lease has it
+├── CheckpointFailed    no checkpoint can be made of what is there
 ├── GasKept             the operator's last gas is for answers
 │   └── ClosingTooDear  closing a lease for its tenant would cost more than this host gives
 ├── OrderVoid           a closing order that is not taken
@@ -142,6 +143,10 @@ class VolumeHeld(AgentError):
     def __init__(self, lease: int) -> None:
         super().__init__("Another lease has the volume.")
         self.lease = lease
+
+
+class CheckpointFailed(AgentError):
+    """No checkpoint can be made of what is there; the text says why, for the lease's tenant."""
 
 
 class LimitNotHeld(AgentError):

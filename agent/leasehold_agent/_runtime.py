@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 if TYPE_CHECKING:
     from leasehold.chain import ClosingOrder, Signer
-    from leasehold_agent.store import EarlyEnd, Hand, LeaseSample
+    from leasehold_agent.store import EarlyEnd, Hand, KeptCheckpoint, LeaseSample
 
 Phase = Literal[
     "pulling",  # the sealed workload or the image is on its way
@@ -75,7 +75,7 @@ class LeaseHandle:
     itself and is not started again, `closes_when_done` that there is an order to close the lease then. `ssh_keys`
     are OpenSSH public keys; `outputs` is their path inside the container, if any. `helper`: the host has lent it a
     shell. `name`: what its workload is called. `volumes` are those that it names. `host`: at which its ports are
-    published, if it has any.
+    published, if it has any. `checkpoint`: the CID of its newest one.
     """
 
     lease: int
@@ -104,6 +104,7 @@ class LeaseHandle:
     renews: int | None = None
     volumes: tuple[str, ...] = ()
     host: str | None = None
+    checkpoint: str | None = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,17 @@ class VolumeExport:
     cid: str | None = None
     read: int = 0
     detail: str = ""
+
+
+@dataclass(frozen=True)
+class CheckpointFacts:
+    """A lease's checkpoints that are whole, the oldest first. running: one is being taken. trouble: why the last
+    attempt made none.
+    """
+
+    kept: tuple[KeptCheckpoint, ...] = ()
+    running: bool = False
+    trouble: str = ""
 
 
 @dataclass(frozen=True)
@@ -228,6 +240,14 @@ class LeaseRuntime(Protocol):
 
     async def discard(self, lease: int, name: str) -> None:
         """Remove a volume of its tenant's that no lease has attached. Raises VolumeTrouble where one has."""
+        ...
+
+    async def checkpoints(self, lease: int) -> CheckpointFacts:
+        """Its checkpoints; none of a lease that has changed hands."""
+        ...
+
+    async def take_checkpoint(self, lease: int) -> None:
+        """Begin to take one now, unless one is being taken. Raises NoContainer where it has no folder for them."""
         ...
 
     async def standing(self, lease: int) -> Standing:

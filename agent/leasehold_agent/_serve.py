@@ -66,6 +66,7 @@ from leasehold_agent.reading import Readers
 from leasehold_agent.reconciling import (
     CardHealth,
     Carrying,
+    Checkpoints,
     Containers,
     DockerRuntime,
     Host,
@@ -97,7 +98,8 @@ _GAS_SECONDS = 60.0
 _CARDS_SECONDS = 10.0
 _RESTS_PER_CALM = 10
 _THREADS = 32
-_CARRYING_THREADS = 8
+_CARRYING_THREADS = 16
+"""Exports, volumes that are filled, and checkpoints: none of them waits for the others' threads."""
 
 
 async def serve(settings: AgentSettings, told: Told | None = None) -> None:
@@ -204,6 +206,19 @@ async def make_host(
     )
     leases = LeaseBook(settings.state_dir / "leases" / names.folder, identity.age_identity)
     volumes = Volumes(settings.state_dir / "volumes" / names.folder, MountSpace(engine.socket))
+    containers = Containers(
+        names,
+        engine,
+        DiskLimits(layers if facts.quota and layers.is_dir() else None),
+        Firewall(settings.engine_netns, settings.host_egress.pace),
+    )
+    carrying = Carrying(
+        volumes,
+        leases,
+        await stack.enter_async_context(Ipfs(settings.ipfs, threads=_CARRYING_THREADS)),
+        lambda: max(0, shutil.disk_usage(settings.state_dir).free - settings.disk_reserve),
+        settings.fetch_seconds,
+    )
     host = Host(
         facts=HostFacts(
             settings,
@@ -214,12 +229,7 @@ async def make_host(
             HardwareFiles(settings.hardware_dir),
         ),
         leases=leases,
-        containers=Containers(
-            names,
-            engine,
-            DiskLimits(layers if facts.quota and layers.is_dir() else None),
-            Firewall(settings.engine_netns, settings.host_egress.pace),
-        ),
+        containers=containers,
         supplies=Supplies(
             ipfs,
             UploadedWorkloads(settings.state_dir / "workloads"),
@@ -229,13 +239,8 @@ async def make_host(
             CodeStore(settings.state_dir / "code", room=settings.code_cache, reserve=settings.disk_reserve),
         ),
         volumes=volumes,
-        carrying=Carrying(
-            volumes,
-            leases,
-            await stack.enter_async_context(Ipfs(settings.ipfs, threads=_CARRYING_THREADS)),
-            lambda: max(0, shutil.disk_usage(settings.state_dir).free - settings.disk_reserve),
-            settings.fetch_seconds,
-        ),
+        carrying=carrying,
+        checkpoints=Checkpoints(containers, volumes, leases, carrying),
         chain=gate,
         endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),
         estranged=estranged,

@@ -23,6 +23,7 @@ from leasehold.chain import ClosingOrder
 from leasehold_agent._errors import NoContainer, OrderVoid
 from leasehold_agent._runtime import (
     WHOLE_LOG,
+    CheckpointFacts,
     CommandStream,
     LeaseHandle,
     LogView,
@@ -136,6 +137,13 @@ class LocalLeases:
     async def power(self, lease: int, wish: Wish) -> None:
         self.powered.append((lease, wish))
         self.change(lease, phase="stopped" if wish == "stop" else "running")
+
+    async def checkpoints(self, lease: int) -> CheckpointFacts:
+        """None: no container here has a folder for them."""
+        return CheckpointFacts()
+
+    async def take_checkpoint(self, lease: int) -> None:
+        raise NoContainer("The lease has no folder for checkpoints attached.")
 
     async def volumes(self, lease: int) -> Sequence[VolumeFacts]:
         return self.volumes_of.get(lease, [])

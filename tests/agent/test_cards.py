@@ -362,6 +362,8 @@ class TestDescribing:
         assert units(Asked(again=1), m1=InService(3), m2=InService(5)) == (3, 8)
         with pytest.raises(SettingsError, match="5 of this host's 8 CPU units are left, not 6"):
             units(Asked(units=6), m1=InService(3))
+        with pytest.raises(SettingsError, match="at most 8 units"):
+            units(Asked(units=9))
         with pytest.raises(SettingsError, match="no card"):
             units(Asked(("GPU-0",)))
 

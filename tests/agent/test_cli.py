@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
 import ssl
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -28,7 +30,7 @@ from leasehold.market import DocumentInvalid, Hardware, MachineFile
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._serve import other_engine, serve
 from leasehold_agent.cli import _app as cli
-from leasehold_agent.cli import _check
+from leasehold_agent.cli import _check, _run
 from leasehold_agent.documents import lacks, read_status, write_status
 from leasehold_agent.documents._footing import DESCRIPTORS
 from leasehold_agent.engine import EngineFacts
@@ -295,6 +297,14 @@ async def test_status_before_the_first_run(invoke: Callable[..., Any], tmp_path:
     assert done.exit_code == 1
 
 
+def test_many_threads_have_few_arenas(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int]] = []
+    for library in (SimpleNamespace(mallopt=lambda *what: asked.append(what)), SimpleNamespace()):
+        monkeypatch.setattr(ctypes, "CDLL", lambda _, library=library: library)
+        _run._few_arenas()
+    assert asked == [(-8, 2)]
+
+
 async def test_run_needs_to_know_the_pool(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="deployment"):
         await serve(AgentSettings.model_validate({"state_dir": tmp_path}))
@@ -323,6 +333,14 @@ async def test_run_serves_and_the_other_commands_see_it(
             json.loads(seen.splitlines()[-1])["gas"]["warning"] is None
         )  # the agent logs into the same stream
 
+        dry = " ".join((await invoke(values, "drain", "--dry-run")).output.split())
+        assert "takes no new leases. That is how it would be; 1 leases go on" in dry, dry
+        assert "Nothing was sent" in (await invoke(values, "drain", "--undo", "--dry-run")).output
+        for flags, says in (((), "would be down from now on, with"), (("--undo",), "is not down")):
+            dry = (await invoke(values, "report", "--dry-run", *flags)).output
+            assert (says in dry, "Nothing was sent" in dry) == (True, True), dry
+        assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0
+        assert not (await rig.chain.pool().machine_of(rig.machine)).down
         drained = await invoke(values, "drain")
         assert "no new leases" in drained.output, drained.output
         assert (await rig.chain.pool().machine_of(rig.machine)).withheld == 0xFF

@@ -1,5 +1,5 @@
-"""`leasehold` that is killed at its MOMENT-th moment: before and after each note of a run, as a transaction is signed
-and not sent yet, and as it is mined and nobody knows.
+"""`leasehold` that is killed at its MOMENT-th moment: before and after each note of a run or of a guard, as a
+transaction is signed and not sent yet, and as it is mined and nobody knows.
 
     MOMENT=3 python killed_run.py run …
 
@@ -16,9 +16,10 @@ from collections.abc import Mapping
 from leasehold.chain import Receipt
 from leasehold.cli import main
 from leasehold.client import _connect
-from leasehold.home import RunRecord, Runs
+from leasehold.home import GuardNotes, Remembered, RunRecord, Runs
 
 _left = int(os.environ["MOMENT"])
+_note = GuardNotes.keep
 _keep, _sign, _send = Runs.keep, _connect._Observed.sign_transaction, _connect._Counting.send
 
 
@@ -32,6 +33,12 @@ def moment() -> None:
 def keep(runs: Runs, record: RunRecord) -> None:
     moment()
     _keep(runs, record)
+    moment()
+
+
+def note(notes: GuardNotes, remembered: Remembered) -> None:
+    moment()
+    _note(notes, remembered)
     moment()
 
 
@@ -50,6 +57,7 @@ async def send(counting: _connect._Counting, to: str, data: bytes = b"", value: 
 
 
 Runs.keep = keep  # type: ignore[method-assign]
+GuardNotes.keep = note  # type: ignore[method-assign]
 _connect._Observed.sign_transaction = sign_transaction  # type: ignore[method-assign]
 _connect._Counting.send = send  # type: ignore[method-assign]
 sys.argv[0] = "leasehold"

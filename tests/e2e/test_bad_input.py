@@ -258,7 +258,7 @@ def test_a_wrong_password(site: Site) -> None:
 
 def test_a_price_above_the_maximum(site: Site) -> None:
     with nothing_lost(site):
-        says = ("asks 2.4 TUSD per GPU-hour and your maximum is 2.39 TUSD",)
+        says = ("asks 2.4 TUSD an hour and your maximum is 2.39 TUSD",)
         refused(site, site.renter, 9, *says, arguments=site.rent_arguments("--max-price", "2.39"))
 
 

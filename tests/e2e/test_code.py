@@ -50,6 +50,15 @@ def test_it_is_there_as_it_was(site: Site, folder: Path) -> None:
     assert ".git/" not in done.stdout
 
 
+def test_a_lease_that_runs_gets_code_with_its_next_workload(site: Site, folder: Path) -> None:
+    lease = site.rent(command=["sleep", "3600"])
+    change = ("set-workload", lease, "--image", site.tiny, "--egress", "none", "--code", str(folder))
+    dry = site.renter(*change, "--dry-run", "--", "/bin/sh", "run.sh")
+    assert dry["code_files"] >= 4
+    site.renter(*change, "--yes", "--", "/bin/sh", "run.sh")
+    site.until(lambda: any("ran in /work" in site.logs(lease) for _ in site.containers(lease)))
+
+
 def test_again_only_what_has_changed_is_sent(site: Site, folder: Path) -> None:
     first = site.renter(*site.rent_arguments("--code", str(folder), command=["sleep", "3600"]))
     assert first["code"]["sent"] > 3 << 20

@@ -42,7 +42,19 @@ def test_type_checkers_see_the_same_names() -> None:
     assert {name for _, name in seen} | {"__version__"} == set(leasehold.__all__)
 
 
-DOORS = {"copying", "groups", "overview", "owner", "provider", "sharing", "validator", "volumes"}
+DOORS = {
+    "checkpoints",
+    "copying",
+    "groups",
+    "guard",
+    "overview",
+    "owner",
+    "provider",
+    "services",
+    "sharing",
+    "validator",
+    "volumes",
+}
 
 
 @pytest.mark.parametrize("door", sorted(DOORS))

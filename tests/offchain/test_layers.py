@@ -11,7 +11,19 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {"leasehold": ROOT / "offchain", "leasehold_agent": ROOT / "agent"}
 
-DOORS = ("copying", "groups", "overview", "owner", "provider", "sharing", "validator", "volumes")
+DOORS = (
+    "checkpoints",
+    "copying",
+    "groups",
+    "guard",
+    "overview",
+    "owner",
+    "provider",
+    "services",
+    "sharing",
+    "validator",
+    "volumes",
+)
 """What the front door keeps apart by who needs it: they show what `client` has."""
 
 ROOMS = (
@@ -24,6 +36,7 @@ ROOMS = (
     "home",
     "client",
     "runs",
+    "guarding",
     "tables",
     *DOORS,
     "cli",

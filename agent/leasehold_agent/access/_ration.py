@@ -24,10 +24,17 @@ SLOW_TURN: Final = 0.1
 
 
 class Ration:
-    """One for the whole agent."""
+    """One for the whole agent. `now` is seconds, `worked` those in which this thread had a processor: what a busy host
+    takes from the loop nobody is charged for.
+    """
 
-    def __init__(self, now: Callable[[], float] = time.perf_counter, rate: RateLimit = PART) -> None:
-        self._now = now
+    def __init__(
+        self,
+        now: Callable[[], float] = time.perf_counter,
+        rate: RateLimit = PART,
+        worked: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self._now, self._worked = now, worked
         self._spent = Buckets(rate, now)
         self._turn = 0.0
         self._probing = False
@@ -41,11 +48,11 @@ class Ration:
     @contextmanager
     def measured(self, key: str) -> Iterator[Callable[[], float]]:
         """Counts what is done inside; the function tells afterwards how long to wait."""
-        began, waits = self._now(), [0.0]
+        began, waits = self._worked(), [0.0]
         try:
             yield lambda: waits[0]
         finally:
-            waits[0] = self.spend(key, self._now() - began)
+            waits[0] = self.spend(key, self._worked() - began)
 
     def _probe(self) -> None:
         """How long does a turn of the loop take? Asked again whenever somebody makes it work."""

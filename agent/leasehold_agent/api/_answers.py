@@ -55,6 +55,7 @@ def status_of(handle: LeaseHandle) -> LeaseStatus:
         kept=_kept(handle),
         name=handle.name,
         volumes=list(handle.volumes),
+        checkpoint=handle.checkpoint,
         exit_code=handle.ended_with,
         closes_when_done=handle.closes_when_done,
         renews=None if handle.renews is None else format_lease(handle.renews),

@@ -11,6 +11,7 @@ from leasehold.errors import AgentError
 from leasehold.market.wire import Problem
 from leasehold_agent.api._audit_routes import audit_routes
 from leasehold_agent.api._audited import Audited
+from leasehold_agent.api._checkpoint_routes import checkpoint_routes
 from leasehold_agent.api._code_routes import code_routes
 from leasehold_agent.api._gate import Gate
 from leasehold_agent.api._lease_routes import lease_routes
@@ -60,6 +61,7 @@ def create_app(api: Api) -> FastAPI:
     lease_routes(app, api)
     power_routes(app, api)
     volume_routes(app, api)
+    checkpoint_routes(app, api)
     code_routes(app, api)
     stream_routes(app, api)
     audit_routes(app, api)

@@ -139,6 +139,10 @@ def _of_units(host_units: int, asked: Asked, machines: Mapping[int, InService]) 
         # A machine has as many units for ever: the chain says how many.
         return MachinePart((), machines[again].units, max(host_units, machines[again].units))
     units = asked.units if asked.units is not None else min(left, MAX_GPUS)
+    if units > MAX_GPUS:
+        raise SettingsError(
+            f"A machine has at most {MAX_GPUS} units: describe {units} as two or more machines."
+        )
     if not 1 <= units <= left:
         raise SettingsError(f"{max(left, 0)} of this host's {host_units} CPU units are left, not {units}.")
     return MachinePart((), units, host_units)

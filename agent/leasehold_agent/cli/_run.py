@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import signal
 from collections.abc import Coroutine
 
@@ -12,13 +13,24 @@ from leasehold_agent._serve import serve
 from leasehold_agent.chain import sentinel_beside
 from leasehold_agent.cli._logs import configure_logs
 
+_M_ARENA_MAX, _ARENAS = -8, 2
+
 
 def run() -> None:
     """Run the agent until it is stopped. Leases go on running without it."""
     settings = load_settings()
     configure_logs()
+    _few_arenas()
     with sentinel_beside(settings) as told:
         asyncio.run(_until_signalled(serve(settings, told)))
+
+
+def _few_arenas() -> None:
+    """The C library gives threads arenas of their own, each of which keeps what it once took: the agent's are many, and
+    wait most of the time. Another library than glibc has none.
+    """
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
 
 
 async def _until_signalled(work: Coroutine[None, None, None]) -> None:

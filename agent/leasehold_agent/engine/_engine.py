@@ -352,6 +352,10 @@ class Engine:
         """
         await self._call(lambda client: client.kill(name), ignore=(_NOT_FOUND, _CONFLICT), long=True)
 
+    async def pause(self, name: str) -> None:
+        """Let all processes of a container stand still. Raises EngineRefused: it does not run, or does already."""
+        await self._call(lambda client: client.pause(name))
+
     async def unpause(self, name: str) -> None:
         """Let a paused container go on."""
         await self._call(lambda client: client.unpause(name), ignore=(_NOT_FOUND, _CONFLICT, _NOT_PAUSED))

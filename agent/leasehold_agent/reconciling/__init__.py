@@ -12,10 +12,13 @@ Each file stands on none but those before it:
     _supplies          where workloads, images and datasets come from, and results go
     _fair_places       a few places for what lasts
     _carrying          volumes on their way
+    _checkpoint_due    when a checkpoint is due: pure functions
+    _checkpoints       checkpoints, taken, kept and let go
     _host              all of these, as the loop has them
     _intake            a sealed workload, fetched and opened
     _renewal           what a lease wrote goes on in the one that renews it
     _code              a folder of code, until it is whole and in its container
+    _restoring         which checkpoint it begins with
     _attaching         its volumes
     _making_way        cards that a lease has which is over
     _creation          a container, made and started
@@ -36,6 +39,7 @@ Each file stands on none but those before it:
 
 from leasehold_agent.reconciling._card_health import SECONDS_TO_SAY, CardHealth
 from leasehold_agent.reconciling._carrying import Carrying
+from leasehold_agent.reconciling._checkpoints import Checkpoints
 from leasehold_agent.reconciling._container_spec import Called, check_fits, fenced_spec, policy_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._docker_runtime import DockerRuntime
@@ -54,6 +58,7 @@ __all__ = [
     "Called",
     "CardHealth",
     "Carrying",
+    "Checkpoints",
     "Containers",
     "DockerRuntime",
     "Host",

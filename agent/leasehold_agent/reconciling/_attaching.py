@@ -25,9 +25,11 @@ from leasehold_agent._errors import (
     WrongVolumeKey,
 )
 from leasehold_agent.chain import Desired
+from leasehold_agent.reconciling._checkpoint_due import COPIES, called, checkpoint_mount, is_checkpoint
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
 from leasehold_agent.reconciling._plan import DiskRoom
+from leasehold_agent.reconciling._restoring import renewed_checkpoint
 from leasehold_agent.store import LeaseDir, Notes, Volumes, volume_id
 
 NEW_VOLUME_BYTES = 10 << 30
@@ -50,7 +52,7 @@ class Attaching:
 
         Raises StillStopping, NoRoom and VolumeTrouble, which pass, and Declined.
         """
-        volumes = self.workload.volumes or ()
+        volumes = await self._mounts()
         if volumes and self.host.facts.engine.seccomp is None:
             raise Declined("unsupported", "volumes: this host has no seccomp profile for them.")
         sizes = self._sizes(volumes)
@@ -61,7 +63,18 @@ class Attaching:
             self.notes.volumes = tuple(sorted(ids | set(self.notes.volumes)))
             self.folder.save(self.notes)
         attached = zip(volumes, sizes, strict=True)
-        return [(await self._attached(mount, size), mount.path, size) for mount, size in attached]
+        return [
+            (await self._attached(mount, size), mount.path, size * copies_of(mount))
+            for mount, size in attached
+        ]
+
+    async def _mounts(self) -> list[VolumeMount]:
+        """The volumes that the workload names, and the folder of its checkpoints. Raises StillStopping."""
+        begins = (
+            None if self.notes.launched else await renewed_checkpoint(self.host, self.desired, self.workload)
+        )
+        folder = checkpoint_mount(self.workload, self.desired, begins)
+        return [*(self.workload.volumes or ()), *([] if folder is None else [folder])]
 
     def _sizes(self, volumes: Sequence[VolumeMount]) -> list[int]:
         """How large each is to be. Raises Declined for more than the lease's cells buy of the disk."""
@@ -72,7 +85,8 @@ class Attaching:
             for mount, volume in zip(volumes, known, strict=True)
         ]
         kept = kept_volumes(self.host.volumes, self.desired, self.workload, self.notes)
-        asked = sum(sizes) + (self.workload.disk or 0) + kept
+        copied = sum(size * copies_of(mount) for mount, size in zip(volumes, sizes, strict=True))
+        asked = copied + (self.workload.disk or 0) + kept
         if asked > most and not self.notes.launched:  # what ran before has what its cells come to now
             beside = f" and {kept} of volumes that it does not name any more (remove those)" if kept else ""
             raise Declined(
@@ -86,7 +100,7 @@ class Attaching:
         record.waiting, record.progress = "volume-held", f"attaching volume {mount.name}"
         known = host.volumes.get(volume_id(author, mount.name))
         if mount.key is None:
-            raise Declined("workload-invalid", f"volumes: {mount.name} has no key.")
+            raise Declined("workload-invalid", f"{called(mount)} has no key.")
         if known is not None and known.holder not in (None, self.desired.lease):
             await self._let_go(mount, known.holder or 0)
         self._check_room(size - (0 if known is None else known.size))
@@ -97,7 +111,7 @@ class Attaching:
             await self._filled(mount, size)
             return folder
         except WrongVolumeKey as error:
-            raise Declined("unsupported", f"volumes: {mount.name} here: {error}.") from error
+            raise Declined("unsupported", f"{called(mount)} here: {error}.") from error
         except VolumeHeld as error:
             raise StillStopping(f"Volume {mount.name} has just been attached to another lease.") from error
         except VolumeTrouble as error:
@@ -117,13 +131,13 @@ class Attaching:
         try:
             await self.host.carrying.fill(volume, mount, size)
         except DatasetUnavailable as error:
-            raise Declined("dataset-missing", f"volumes: {mount.name}: {error}") from error
+            raise Declined("dataset-missing", f"{called(mount)}: {error}") from error
         except (DatasetTooLarge, DatasetCorrupt, WrongIdentity) as error:
-            raise Declined("unsupported", f"volumes: {mount.name}: {error}") from error
+            raise Declined("unsupported", f"{called(mount)}: {error}") from error
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            raise Declined("unsupported", f"volumes: {mount.name} is too small for its export.") from error
+            raise Declined("unsupported", f"{called(mount)} is too small for its export.") from error
         await self.host.volumes.filled(volume)
 
     async def _let_go(self, mount: VolumeMount, holder: int) -> None:
@@ -131,7 +145,7 @@ class Attaching:
         shown = format_lease(holder)
         if await self.host.chain.is_live(holder):
             raise Declined(
-                "volume-held", f"volumes: {mount.name} is attached to lease {shown}: close that one first."
+                "volume-held", f"{called(mount)} is attached to lease {shown}: close that one first."
             )
         if self.host.leases.folder(holder).exists:
             raise StillStopping(f"Lease {shown}, which had volume {mount.name}, is not put away yet.")
@@ -153,7 +167,8 @@ def kept_volumes(volumes: Volumes, desired: Desired, workload: Workload, notes: 
     """Bytes of the volumes that the lease has had and its workload does not name. They stay as long as it does: whoever
     names others each time has still paid for one disk. What another lease has attached is counted there.
     """
-    named = {volume_id(desired.author, mount.name) for mount in workload.volumes or ()}
+    mounts = [*(workload.volumes or ()), checkpoint_mount(workload, desired)]
+    named = {volume_id(desired.author, mount.name) for mount in mounts if mount is not None}
     known = [volumes.get(volume) for volume in set(notes.volumes) - named]
     return sum(volume.size for volume in known if volume and volume.holder in (None, desired.lease))
 
@@ -166,6 +181,11 @@ def wanted_size(mount: VolumeMount, known: int | None, most: int) -> int:
     if known is not None and mount.size is not None and mount.size < known:
         raise Declined(
             "unsupported",
-            f"volumes: {mount.name} has {format_size(known)} here and becomes no smaller: leave its size out.",
+            f"{called(mount)} has {format_size(known)} here and becomes no smaller: leave its size out.",
         )
-    return mount.size or known or min(NEW_VOLUME_BYTES, most // 2)
+    return mount.size or known or min(NEW_VOLUME_BYTES, most // (2 * copies_of(mount)))
+
+
+def copies_of(mount: VolumeMount) -> int:
+    """How often its size counts on its lease's disk."""
+    return COPIES if is_checkpoint(mount) else 1

@@ -15,12 +15,14 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import structlog
 
 from leasehold.chain import cid_of_digest, format_lease
-from leasehold.datasets import MAX_INDEX, Ipfs, TreePack, TreeSeal, TreeUnpack, decode_index
+from leasehold.datasets import MAX_INDEX, Ipfs, TreePack, TreeSeal, TreeUnpack, decode_index, tree_state
 from leasehold.errors import DatasetCorrupt, DatasetError, LeaseholdError
 from leasehold.files import write_private
 from leasehold.workload import VolumeMount
@@ -30,8 +32,11 @@ from leasehold_agent.reconciling._fair_places import FairPlaces, PlaceHeld
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.store import Volumes
 
+T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
 _AT_ONCE = 4
+_LOOKS_AT_ONCE = 8
+"""Threads of their own: sources that trickle hold the others."""
 _WINDOW = 30.0
 """Seconds after which whoever fills a volume may have to let another one."""
 _INDEX = "index"
@@ -58,6 +63,10 @@ class Carrying:
     indexing: FairPlaces = field(default_factory=lambda: FairPlaces(1, _WINDOW))
     _pool: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="leasehold-volumes")
+    )
+
+    _looking: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(_LOOKS_AT_ONCE, thread_name_prefix="leasehold-checkpoints")
     )
 
     # ------------------------------------------------------------------------------------------------ exporting
@@ -93,7 +102,8 @@ class Carrying:
         """The agent ends."""
         for lease in list(self._tasks):
             await self.close(lease)
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._pool, self._looking):
+            pool.shutdown(wait=False, cancel_futures=True)
 
     async def _export(self, lease: int, volume: str, mount: VolumeMount) -> None:
         place = (lease, mount.name)
@@ -120,9 +130,14 @@ class Carrying:
                 raise VolumeTrouble("This host's disk has no room for an export.")
             self._told[place] = replace(self._told[place], read=self._told[place].read + size)
 
-        pack = TreePack(bytes.fromhex(mount.key or ""), read)
+        return await self._packed(volume, TreePack(bytes.fromhex(mount.key or ""), read))
+
+    async def _packed(self, volume: str, pack: TreePack) -> str:
+        given_up = threading.Event()
+        pack.going = partial(_going, given_up)
         with _opened(await asyncio.to_thread(self.volumes.seen, volume)) as root:
-            return await self.ipfs.add_stream(pack.parts(root), pin=False, timeout=self.wait)
+            adding = self.ipfs.add_stream(pack.parts(root), pin=False, timeout=self.wait)
+            return await _to_its_end(asyncio.ensure_future(adding), given_up)
 
     async def _keep(self, lease: int, name: str, cid: str) -> None:
         """Noted, then kept by the node, then told; and the one before is let go of. Whoever is killed between finds it
@@ -160,6 +175,40 @@ class Carrying:
                 return False
             return True
 
+    # ------------------------------------------------------------------------------------------------- checkpoints
+
+    async def state(self, volume: str) -> bytes:
+        """What an attached volume looks like now, as one digest.
+
+        Raises DatasetError for what would not travel, OSError, EngineDown.
+        """
+        given_up = threading.Event()
+
+        def work() -> bytes:
+            with _opened(self.volumes.seen(volume)) as root:
+                return tree_state(root, partial(_going, given_up))
+
+        looking = asyncio.get_running_loop().run_in_executor(self._looking, work)
+        return await _to_its_end(looking, given_up)
+
+    async def added(self, volume: str, key: str) -> tuple[str, int]:
+        """An export of an attached volume, and the bytes that were read for it. The node has it, and was not told to
+        keep it. Raises as `state`, and VolumeTrouble where the disk has no room.
+        """
+        total = 0
+
+        def read(size: int) -> None:
+            nonlocal total
+            if self.room() < size:
+                raise VolumeTrouble("This host's disk has no room for a checkpoint.")
+            total += size
+
+        return await self._packed(volume, TreePack(bytes.fromhex(key), read)), total
+
+    async def pin(self, cid: str) -> None:
+        """Have the node keep it. Raises DatasetError, TimeoutError."""
+        await self.ipfs.pin(cid, timeout=self.wait)
+
     # ------------------------------------------------------------------------------------------------- filling
 
     async def fill(self, volume: str, mount: VolumeMount, most: int) -> None:
@@ -180,8 +229,7 @@ class Carrying:
 
         def going() -> None:
             place.check()
-            if given_up.is_set():
-                raise TimeoutError
+            _going(given_up)
 
         def fetch(digest: bytes) -> bytes:
             going()
@@ -195,14 +243,7 @@ class Carrying:
                 filling.go_on(sealed, root, fetch, going)
 
         working = loop.run_in_executor(self._pool, work)
-        try:
-            await asyncio.shield(working)
-        except asyncio.CancelledError:
-            given_up.set()  # at the next entry or chunk the thread lets go of the volume, which is then closed
-            await asyncio.wait([working])
-            if not working.cancelled():
-                working.exception()
-            raise
+        await _to_its_end(working, given_up)
 
     async def _index(self, cid: str, filling: PlaceHeld) -> bytes:
         """Raises PlaceLost: what has come lies at the host's node."""
@@ -225,6 +266,27 @@ class Carrying:
         if _INDEX not in listed:
             raise DatasetCorrupt(cid, "it is no export of a volume")
         return await self.ipfs.read_file(listed[_INDEX], MAX_INDEX, timeout=self.wait)
+
+
+def _going(given_up: threading.Event) -> None:
+    if given_up.is_set():
+        raise TimeoutError
+
+
+async def _to_its_end(working: asyncio.Future[T], given_up: threading.Event) -> T:
+    """What a thread makes, or a task that has one. Whoever is cut off waits until it has let go of the volume, which is
+    then closed: it does at the next entry or chunk.
+    """
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        given_up.set()
+        if isinstance(working, asyncio.Task):  # a future of a thread's would be done while that still runs
+            working.cancel()
+        await asyncio.wait([working])
+        if not working.cancelled():
+            working.exception()
+        raise
 
 
 @dataclass

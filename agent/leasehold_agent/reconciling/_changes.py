@@ -18,6 +18,8 @@ from leasehold_agent.chain import ChainGate, Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import Ailment, MaintenanceWindow
 from leasehold_agent.reconciling._carrying import Carrying
+from leasehold_agent.reconciling._checkpoint_due import folder_name
+from leasehold_agent.reconciling._checkpoints import Checkpoints
 from leasehold_agent.reconciling._container_spec import check_cards_told, limits_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
@@ -30,6 +32,7 @@ from leasehold_agent.store import (
     notice_of,
     read_word,
     told_of_cards,
+    volume_id,
     words_on,
     write_card_notice,
     write_notice,
@@ -47,6 +50,7 @@ class Changes:
     leases: LeaseBook
     volumes: Volumes
     carrying: Carrying
+    checkpoints: Checkpoints
     results: Publishing
     devices: Devices
 
@@ -62,7 +66,7 @@ class Changes:
             if container.running or container.paused:
                 notes.stopped = True
                 folder.save(notes)
-                await self.containers.end(container, self.leases.grace(desired.lease))
+                await self._stand_still(desired.lease, container)
             same = (notes.author or notes.tenant) == desired.tenant
             if same and desired.state is LeaseState.ACTIVE and notes.launched and not notes.published:
                 await self.results.publish(desired, share)
@@ -71,7 +75,12 @@ class Changes:
             desired.lease
         )  # the folder is cleared, and what lists them with it
         await self.volumes.detach(desired.lease)
-        folder.clear(folder.order)  # what was ordered for the new workload may be here before this is
+        same = (notes.author or notes.tenant) == desired.author
+        if not same:
+            pinned |= await self.checkpoints.forget(desired.lease)
+        # What was ordered for the new workload may be here before this is, and what it begins with is of the old one.
+        folder.clear(folder.order, *((folder.checkpoints,) if same else ()))
+        former = volume_id(notes.author, folder_name(desired.lease, notes.workload))
         before = folder.load()
         blank = Notes(
             tenant=desired.tenant,
@@ -82,7 +91,7 @@ class Changes:
             pinned=before.pinned,
             order_refusals=notes.order_refusals,  # what it has cost the operator it has cost
             # A new author's workload names other volumes, whatever it calls them.
-            volumes=notes.volumes if (notes.author or notes.tenant) == desired.author else (),
+            volumes=tuple(set(notes.volumes) - {former}) if same else (),
         )
         if before.result is not None and before.result not in before.results:
             blank.keep(before.result)  # packed, and never said
@@ -118,7 +127,9 @@ class Changes:
 
     async def _stand_still(self, lease: int, container: ContainerFacts | None) -> None:
         if container is not None and (container.running or container.paused):
+            await self.checkpoints.before_end(lease)
             await self.containers.end(container, self.leases.grace(lease))
+            await self.checkpoints.after_end(lease)
         self.leases.record(lease).ready = False
 
     async def hand_over(self, desired: Desired) -> None:

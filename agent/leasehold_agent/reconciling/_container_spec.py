@@ -196,7 +196,7 @@ def spec_of(
             WORKLOAD_LABEL: desired.workload.hex(),
             SHARING_LABEL: sharing_of(workload, share),
         },
-        environment={"LEASEHOLD_LEASE": format_lease(desired.lease)},
+        environment={"LEASEHOLD_LEASE": format_lease(desired.lease), **_told(workload)},
     )
     return fenced_spec(
         workload,
@@ -211,6 +211,11 @@ def spec_of(
         settings=settings,
         place=place,
     )
+
+
+def _told(workload: Workload) -> Mapping[str, str]:
+    """Where a program finds what it had got to, and leaves what it has."""
+    return {} if workload.checkpoint is None else {"LEASEHOLD_CHECKPOINT": workload.checkpoint.path}
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from leasehold_agent._errors import (
 )
 from leasehold_agent._runtime import (
     WHOLE_LOG,
+    CheckpointFacts,
     CommandStream,
     LeaseHandle,
     LogView,
@@ -122,6 +123,7 @@ class DockerRuntime:
             read_seconds=host.readers.left(lease) if kept[0] is not None else None,
             renews=notes.renews,
             host=self._published_at(desired, container),
+            checkpoint=host.checkpoints.noted(lease).newest if mine else None,
         )
 
     def _published_at(self, desired: Desired | None, container: ContainerFacts | None) -> str | None:
@@ -212,6 +214,14 @@ class DockerRuntime:
             raise VolumeTrouble(
                 f"The volume is attached to lease {format_lease(error.lease)}: close that one first."
             ) from error
+
+    async def checkpoints(self, lease: int) -> CheckpointFacts:
+        notes = self._host.leases.folder(lease).load()
+        return CheckpointFacts() if notes.tenant != notes.author else self._host.checkpoints.facts(lease)
+
+    async def take_checkpoint(self, lease: int) -> None:
+        # As it is now: of one that was made anew since the last look the command would not be called.
+        self._host.checkpoints.begin(lease, await self._host.containers.inspect(lease))
 
     def _mounts(self, lease: int) -> Sequence[VolumeMount]:
         """What its workload names, as long as it is its author's."""

@@ -18,6 +18,7 @@ from leasehold_agent.cards import Devices
 from leasehold_agent.chain import ChainGate, ChainSnapshot
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.reconciling._carrying import Carrying
+from leasehold_agent.reconciling._checkpoints import Checkpoints
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._host import LeaseReaders
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
@@ -37,6 +38,7 @@ class Ending:
     leases: LeaseBook
     volumes: Volumes
     carrying: Carrying
+    checkpoints: Checkpoints
     results: Publishing
     devices: Devices
     readers: LeaseReaders
@@ -67,10 +69,11 @@ class Ending:
         folder.save(notes)
         if container is not None and running:
             await self._end(lease, container)
-        await self.carrying.close(lease)
-        await self.volumes.detach(lease)
         await self.devices.take_back(lease, given)
         await self.devices.end_part(lease)
+        await self.checkpoints.after_end(lease)
+        await self.carrying.close(lease)
+        await self.volumes.detach(lease)
         folder.forget_secrets()
         await self.containers.remove_network(lease)
         self.leases.record(lease).ready = False
@@ -81,6 +84,7 @@ class Ending:
         record = self.leases.record(lease)
         record.stopping = self.clock()
         try:
+            await self.checkpoints.before_end(lease)
             await self.containers.end(container, self.leases.grace(lease))
         finally:
             record.stopping = None
@@ -100,7 +104,7 @@ class Ending:
         log_step(lease, "clear")
         await self.containers.remove(lease)
         await self.containers.remove_network(lease)
-        exported = await self.carrying.forget(lease)
+        exported = await self.carrying.forget(lease) | await self.checkpoints.forget(lease)
         await self.volumes.detach(lease)
         folder.clear(folder.log)
         for cid in exported:
@@ -122,7 +126,7 @@ class Ending:
         await self.readers.close(lease)
         await self.containers.remove(lease)
         await self.containers.remove_network(lease)
-        exported = await self.carrying.forget(lease)
+        exported = await self.carrying.forget(lease) | await self.checkpoints.forget(lease)
         await self.volumes.detach(lease)
         folder = self.leases.folder(lease)
         await self.results.unpin(lease, folder.load().published_here | exported)

@@ -14,6 +14,7 @@ from leasehold_agent.cards import Devices, LeaseShare
 from leasehold_agent.chain import ChainGate, ChainSnapshot, Desired
 from leasehold_agent.host import HostMemory, HostPolicy, LeasePolicy
 from leasehold_agent.reconciling._carrying import Carrying
+from leasehold_agent.reconciling._checkpoints import Checkpoints
 from leasehold_agent.reconciling._container_spec import policy_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._host_facts import HostFacts
@@ -113,6 +114,7 @@ class Host:
     supplies: Supplies
     volumes: Volumes
     carrying: Carrying
+    checkpoints: Checkpoints
     chain: ChainGate
     endpoint: Endpoint
     devices: Devices = field(default_factory=Devices)

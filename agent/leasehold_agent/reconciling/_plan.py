@@ -126,7 +126,7 @@ class Actual:
     `roomier`: an output did not fit, and may by now. `ordered`: its tenant has signed that it closes at the end of what
     it runs. `overdue`: its results had their time to be published. `ailing`: what there is to tell of its
     cards has not been told. `attached`: it has volumes. `word`: what its tenant
-    has said of its container.
+    has said of its container. `held`: that stands still for a moment, for a checkpoint.
     """
 
     notes: Notes
@@ -145,6 +145,7 @@ class Actual:
     ailing: bool = False
     attached: bool = False
     word: Word = ""
+    held: bool = False
 
 
 class DiskRoom(IntEnum):
@@ -282,6 +283,8 @@ def _while_live(desired: Desired, actual: Actual, chain: ChainSnapshot, rules: R
             return _while_billed(desired, actual, chain, rules) if actual.notes.launched else BringUp(lease)
         if actual.ready:
             return SendStart(lease)
+    if actual.held and container is not None and container.paused:
+        return None
     margin = min(rules.start_margin, (desired.window_ends - desired.start) // 4)
     if opened and chain.now >= desired.window_ends - margin:
         return Decline(lease, actual.waiting)

@@ -114,7 +114,14 @@ class Reconciler:
         self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
         self._closing = Closing(chain, leases, host.facts.settings.close_cost)
         self._changes = Changes(
-            chain, containers, leases, host.volumes, host.carrying, self._results, host.devices
+            chain,
+            containers,
+            leases,
+            host.volumes,
+            host.carrying,
+            host.checkpoints,
+            self._results,
+            host.devices,
         )
         self._ending = Ending(
             chain,
@@ -122,6 +129,7 @@ class Reconciler:
             leases,
             host.volumes,
             host.carrying,
+            host.checkpoints,
             self._results,
             host.devices,
             host.readers,
@@ -185,6 +193,8 @@ class Reconciler:
         self._forget_others({action.lease for action in actions})
         for action in actions:
             self._begin(action)
+        if host.estranged is None and host.snapshot.current:
+            host.checkpoints.look(host.snapshot, self.containers, rules.windows)
         # The engine has answered, and every network is closed off as it should be.
         serves = starts and host.reachable()
         self._serves = serves and host.estranged is None and host.snapshot.current
@@ -311,6 +321,7 @@ class Reconciler:
                 overdue=self.host.clock() - record.ended_at >= _PUBLISHING_SECONDS,
                 ailing=self._ailing(lease),
                 attached=lease in held,
+                held=lease in self.host.checkpoints.holding,
                 word=read_word(self.host.leases.folder(lease).word, notes.workload),
             )
         for lease in self.host.snapshot.leases.keys() - here.keys():
@@ -525,6 +536,7 @@ class Reconciler:
         self.host.memory.close()
         await self.host.readers.aclose()
         await self.host.idle.aclose()
+        await self.host.checkpoints.aclose()
         await self.host.carrying.aclose()
 
 

@@ -15,6 +15,7 @@ Each file stands on none but those before it:
     _code           pieces of folders of code, by whose they are
     _datasets       datasets, shared between leases and kept after them
     _volumes        what tenants keep here from one lease to the next
+    _checkpoints    which checkpoints of a lease are whole
     _outputs        what a command leaves, on its way out of the container
     _history        what each lease used
     _audit          who did what on each lease
@@ -27,6 +28,13 @@ from leasehold_agent.store._card_notice import (
     told_of_cards,
     words_on,
     write_card_notice,
+)
+from leasehold_agent.store._checkpoints import (
+    CheckpointNotes,
+    CheckpointWhy,
+    KeptCheckpoint,
+    read_checkpoints,
+    write_checkpoints,
 )
 from leasehold_agent.store._closing_order import KeptOrder, keep_order, read_order
 from leasehold_agent.store._code import CodeStore
@@ -58,12 +66,15 @@ __all__ = [
     "HELPER_MOUNT",
     "NOTICE_MOUNT",
     "AuditLog",
+    "CheckpointNotes",
+    "CheckpointWhy",
     "CodeStore",
     "DatasetCache",
     "EarlyEnd",
     "Ends",
     "Hand",
     "History",
+    "KeptCheckpoint",
     "KeptOrder",
     "LeaseDir",
     "LeaseSample",
@@ -83,6 +94,7 @@ __all__ = [
     "note_told_of_cards",
     "notice_of",
     "packer",
+    "read_checkpoints",
     "read_ends",
     "read_notice",
     "read_order",
@@ -93,6 +105,7 @@ __all__ = [
     "volume_id",
     "words_on",
     "write_card_notice",
+    "write_checkpoints",
     "write_etc",
     "write_notice",
     "write_warning",

@@ -129,6 +129,11 @@ class LeaseDir:
         return self.path / "exports.json"
 
     @property
+    def checkpoints(self) -> Path:
+        """Its checkpoints (`_checkpoints`)."""
+        return self.path / "checkpoints.json"
+
+    @property
     def outputs(self) -> Path:
         return self.path / "outputs"
 

@@ -29,6 +29,7 @@ from leasehold.chain.typed import (
     Offer,
     Proof,
     ProofKind,
+    Safe,
     Session,
     Struct,
     TypedDataSigner,
@@ -124,6 +125,8 @@ class Proposal:
         except TypedDataError as error:
             raise FileRefused(f"The proposal is damaged ({error}): ask for it again.") from error
         proposal = cls(file.kind, deployment, file.group.group(), messages)
+        if isinstance(proposal.group, Safe) and proposal.group.chain != deployment.chain_id:
+            raise OfAnotherPool("proposal", file.pool, proposal.group.chain)
         if proposal.account != file.account:
             raise FileRefused(
                 f"The proposal says that its group is {file.account}, and its signers make {proposal.account}: do not "
@@ -176,7 +179,13 @@ class Proposal:
         """
         if signer.address not in self.group.signers:
             raise NoSigner(signer.address, tuple(self.group.signers))
-        return tuple([await sign(message, self.domain, signer) for message in self.messages])
+        return tuple([await self._signed(message, signer) for message in self.messages])
+
+    async def _signed(self, message: Struct, signer: TypedDataSigner) -> bytes:
+        if isinstance(self.group, Safe):
+            shown = self.group.message(message.digest(self.domain))
+            return Proof(ProofKind.KEY, await signer.sign_typed_data(shown)).encode()
+        return await sign(message, self.domain, signer)
 
     def checked(self, signer: str, proofs: Iterable[bytes]) -> tuple[bytes, ...]:
         """A signer's proofs, if they are over these messages and of one of the group.
@@ -194,7 +203,8 @@ class Proposal:
         for digest, proof in zip(self.digests, given, strict=True):
             try:
                 decoded = Proof.decode(proof)
-                if decoded.kind is ProofKind.KEY and recover_signer(digest, decoded.payload) != signer:
+                own = self.group.signed(digest)
+                if decoded.kind is ProofKind.KEY and recover_signer(own, decoded.payload) != signer:
                     raise ProofWrongKey(f"it is not {signer}'s, or over something else")
             except (ProofMalformed, ProofWrongKey) as error:
                 raise FileRefused(

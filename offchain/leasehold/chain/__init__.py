@@ -144,6 +144,11 @@ if TYPE_CHECKING:
         UNLIMITED,
         Token,
     )
+    from leasehold.chain._turn import (
+        TurnTaken,
+        free_nonce,
+        turn,
+    )
     from leasehold.chain._types import (
         CELLS_PER_GPU,
         ZERO_ADDRESS,
@@ -275,6 +280,7 @@ __all__ = [
     "SlashWindow",
     "Terms",
     "Token",
+    "TurnTaken",
     "TypedData",
     "VoteRecord",
     "Web3Signer",
@@ -291,6 +297,7 @@ __all__ = [
     "decode_log",
     "digest_of_cid",
     "format_lease",
+    "free_nonce",
     "head_at_a_glance",
     "logs_since",
     "parse_lease",
@@ -298,6 +305,7 @@ __all__ = [
     "send_by",
     "sign_permit",
     "signer_of",
+    "turn",
     "web3_contract",
 ]
 
@@ -333,6 +341,7 @@ _PARTS = {
     "_sender": ("Sender", "Sends"),
     "_signer": ("LocalSigner", "Signer", "TypedData", "signer_of"),
     "_token": ("UNLIMITED", "Token"),
+    "_turn": ("TurnTaken", "free_nonce", "turn"),
     "_types": (
         "CELLS_PER_GPU", "ZERO_ADDRESS", "ZERO_DIGEST", "Challenge", "Companions", "Consent", "Delegation",
         "Fault", "FaultKind", "FaultState", "Lease", "LeaseRequest", "LeaseState", "Licence", "Machine",

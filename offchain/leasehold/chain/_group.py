@@ -80,6 +80,10 @@ class Group:
         code = _CLONE_HEAD + implementation + _CLONE_TAIL
         return to_checksum_address(keccak(b"\xff" + creator + keccak(self.encode()) + keccak(code))[12:])
 
+    def signed(self, digest: bytes) -> bytes:
+        """The 32 bytes that a signer's signature is over, to approve `digest`."""
+        return digest
+
     def prove(self, digest: bytes, signatures: Mapping[str, bytes]) -> bytes:
         """The proof of kind 3 that the group approved `digest`.
 

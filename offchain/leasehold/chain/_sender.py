@@ -35,6 +35,7 @@ from leasehold.chain._fees import Fees
 from leasehold.chain._flights import RIVALS, Bounds, Flight, Intent, Mined
 from leasehold.chain._rpc import Rpc
 from leasehold.chain._signer import Signer
+from leasehold.chain._turn import present_turn
 from leasehold.chain._types import Receipt
 from leasehold.errors import (
     BranchGone,
@@ -169,7 +170,8 @@ class Sender:
 
         Raises the ContractError that it would revert with before anything is sent; GasFundsLow;
         TransactionFailed when it reverts in the block after all; TransactionTimeout; RpcUnavailable when
-        no node takes it; BranchGone where the block that it was decided on at is gone, and nothing was done.
+        no node takes it; in a turn of the account, TurnTaken; BranchGone where the block that it was decided on at is
+        gone, and nothing was done.
         """
         if not is_address(to):
             raise ChainError(f"`{to}` is not an address", "it has 40 hex digits after 0x.")
@@ -212,6 +214,8 @@ class Sender:
             finally:
                 self._in_flight.discard(flight.nonce)
             self._remember(flight, bounds.decided)
+            if (turn := present_turn()) is not None:
+                turn.passed(self.address)
             if bounds.decided is not None and flight.does_nothing(raw["transactionHash"]):
                 raise BranchGone(bounds.decided.number, bounds.decided.hash)
             return await self._landed(raw, intent)
@@ -241,6 +245,8 @@ class Sender:
             while True:
                 count = await self._eth.transaction_count("latest" if self._overtakes else "pending")
                 nonce = max(count, taken + 1, max(self._in_flight, default=-1) + 1)
+                if (turn := present_turn()) is not None:
+                    turn.check(self.address, nonce)
                 flight = Flight(nonce, intent, fees, self._clock(), await self._eth.block_number())
                 await self._check_wanted(bounds)
                 try:

@@ -15,10 +15,13 @@ from leasehold.chain._group import *  # noqa: F403
 from leasehold.chain._group import __all__ as _group_names
 from leasehold.chain._proof import *  # noqa: F403
 from leasehold.chain._proof import __all__ as _proof_names
+from leasehold.chain._safe import *  # noqa: F403
+from leasehold.chain._safe import __all__ as _safe_names
 from leasehold.chain._typed import *  # noqa: F403
 from leasehold.chain._typed import __all__ as _typed_names
 
 __all__ = ["Domain", "Struct", "TypedData"]
 __all__ += _group_names
 __all__ += _proof_names
+__all__ += _safe_names
 __all__ += _typed_names

@@ -28,6 +28,7 @@ from leasehold import Deployment
 from leasehold.cli._asking import NobodyThere, ask_password
 from leasehold.cli._options import (
     AsGroup,
+    AsSafe,
     DryRun,
     ForAccount,
     Globals,
@@ -47,15 +48,22 @@ from leasehold.home import Home, Kind
 
 if TYPE_CHECKING:
     from leasehold.chain import KeyInfo
+    from leasehold.client import SafeAt
+
+
+def _safe(address: str) -> SafeAt:
+    from leasehold.client import SafeAt  # here: help does without
+
+    return SafeAt(address)
 
 
 @dataclass
 class Invocation:
     """What a command was called with. Nothing is read or opened before it is asked for.
 
-    group, account: whom it acts for, if not the wallet's own account: a group by name, or an account as it was typed
-    whose delegate the wallet is. proposal: where a group's proposal is written; `None` for a new file here. asks:
-    whether a password is asked for where none is given.
+    group, account: whom it acts for, if not the wallet's own account: a group by name or a Safe, or an account as it
+    was typed whose delegate the wallet is. proposal: where a group's proposal is written; `None` for a new file here.
+    asks: whether a password is asked for where none is given.
     """
 
     given: Globals
@@ -63,7 +71,7 @@ class Invocation:
     wallet: str | None = None
     password_file: Path | None = None
     dry_run: bool = False
-    group: str | None = None
+    group: str | SafeAt | None = None
     account: str | None = None
     proposal: Path | None = None
     name: str = "command"
@@ -77,6 +85,7 @@ class Invocation:
         for_account: ForAccount = None,
         as_group: AsGroup = None,
         of_group: OfGroup = None,
+        as_safe: AsSafe = None,
         proposal: ProposalPath = None,
         wallet: Wallet = None,
         password_file: PasswordFile = None,
@@ -88,7 +97,10 @@ class Invocation:
         them (`shared` reads them here). A proposal moves nothing: no question is asked.
         """
         given = ctx.obj if isinstance(ctx.obj, Globals) else Globals()
-        group = of_group if as_group is None else as_group
+        named = of_group if as_group is None else as_group
+        if named is not None and as_safe is not None:
+            raise typer.BadParameter("Say --as-group or --as-safe, not both.")
+        group = named if as_safe is None else _safe(as_safe)
         out = Output(as_json=as_json, yes=yes or group is not None)
         name = ctx.info_name or "command"
         return cls(given, out, wallet, password_file, dry_run, group, for_account, proposal, name)
@@ -187,8 +199,8 @@ P = ParamSpec("P")
 Command = Callable[Concatenate[Invocation, P], Coroutine[object, object, int | None]]
 Options = frozenset[str]
 
-AS_GROUP = frozenset({"as_group"})
-OF_GROUP = frozenset({"of_group"})
+AS_GROUP = frozenset({"as_group", "as_safe"})
+OF_GROUP = frozenset({"of_group", "as_safe"})
 PROPOSAL = frozenset({"proposal"})
 WALLET = frozenset({"wallet"})
 PASSWORD_FILE = frozenset({"password_file"})

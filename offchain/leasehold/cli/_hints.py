@@ -118,6 +118,7 @@ HINTS: Final[dict[str, str]] = {
     "pays-from-ledger": (
         "put what it needs into the ledger first, with `leasehold wallet deposit AMOUNT --to {account}`."
     ),
+    "no-such-service": "see `leasehold services`.",
     "not-shared": "see `leasehold access list`, or name the key.",
     "access-over": "ask for `leasehold access share LEASE --to KEY` again.",
     "no-group-session": "get one with `leasehold group session {group}`.",
@@ -136,6 +137,7 @@ HINTS: Final[dict[str, str]] = {
     "not-of-this-lease": "ask {account} for `leasehold accept-transfer {lease:lease}`.",
     "run-is-another": "`leasehold run --attach {name}` goes on with it; give this one another --name.",
     "results-in-the-way": "name another with --results, or move it away.",
+    "budget-missing": "name the most that it may spend in all with --budget.",
     "budget-too-small": "raise --budget, or take a smaller --share.",
     "no-pool-named": "run `leasehold init`, or pass --deployment FILE before the command.",
     "pool-may-take-nothing": "run `leasehold wallet approve AMOUNT` with what you mean to spend.",

@@ -42,9 +42,10 @@ GROUPS = {
     "": GroupHelp(
         "Rent GPU time from whoever has some, or offer your own. The chain keeps the accounts.",
         ("init", "doctor", "run", "machines", "machine", "rent", "leases", "top", "cost", "naming", "tenancy", "power",
-         "moving", "transfer", "auto_extend", "quotes", "access", "ssh_config", "copying", "results", "statements",
-         "audit", "challenge", "faults", "compensate", "pools"),
+         "moving", "transfer", "auto_extend", "quotes", "access", "ssh_config", "copying", "results", "checkpoints",
+         "statements", "audit", "challenge", "faults", "compensate", "pools"),
     ),
+    "guard": GroupHelp("Have your leases looked after while nobody is there: warn, extend, recover.", ("guard",)),
     "access": GroupHelp("Let a colleague see a lease, for a while, and nothing else.", ("sharing",)),
     "wallet": GroupHelp("Make keys; see, approve, deposit and withdraw money.", ("wallet",)),
     "provider": GroupHelp(
@@ -68,6 +69,9 @@ GROUPS = {
     ),
     "templates": GroupHelp("Workloads to start from, for `leasehold rent --template`.", ("templates",), "list"),
     "registry": GroupHelp("Logins that machines show to registries, to fetch your private images.", ("registry",)),
+    "services": GroupHelp(
+        "What others offer to the pool beside machines: list it, use it, announce your own.", ("services",), "list"
+    ),
     "volume": GroupHelp("See, export and remove what you keep on machines.", ("volume",)),
     "dataset": GroupHelp("Add, keep, list and fetch data on IPFS.", ("dataset",)),
     "group": GroupHelp(

@@ -120,6 +120,7 @@ OfGroup = Annotated[
     str | None,
     option("--as-group NAME", "Of this group's leases, instead of yours.", autocompletion=known_groups),
 ]
+AsSafe = Annotated[str | None, option("--as-safe ADDRESS", "The same for a Safe, whose owners approve it.")]
 ProposalPath = Annotated[
     Path | None, option("--proposal FILE", "Where --as-group writes; by default a new file here.")
 ]

@@ -33,7 +33,7 @@ def show_plan(call: Invocation, plan: RunPlan) -> None:
     show_quotes(out, plan.first, lambda number, model: f"Run {name}: first on machine {number}, {model}")
     bounds = [f"it lasts {format_duration(rules.at_most)} at most"]
     if rules.price:
-        bounds.append(f"another machine may ask {money.show(rules.price)} per GPU-hour")
+        bounds.append(f"another machine may ask {money.show(rules.price)} an hour for as much")
     if rules.budget:
         bounds.append(f"all tries together hold and spend {money.show(rules.budget)} at most")
     out.say(f"Another machine is tried where this one fails; {', '.join(bounds)}.")

@@ -11,10 +11,12 @@ from leasehold.cli._command import Invocation
 from leasehold.cli._from_template import from_template
 from leasehold.cli._given import parse_variable, read_secret, read_variables
 from leasehold.cli._options import argument, option
-from leasehold.cli._output import Output
+from leasehold.cli._output import Output, plain
 from leasehold.client import RentPlan
+from leasehold.copying import CodeContents, CodeFolder
 from leasehold.market import (
     InvalidInput,
+    format_size,
     read_command,
     read_dataset,
     read_port,
@@ -105,11 +107,36 @@ class WorkloadFlags:
     code: Annotated[
         str | None, option("--code DIR[:PATH]", "A folder that goes in, to /work; not what .gitignore names.")
     ] = None
+    checkpoint_every: Annotated[
+        str | None,
+        option(
+            "--checkpoint-every DURATION", "Keep what it has got to, such as every 10m, to go on elsewhere."
+        ),
+    ] = None
+    checkpoint_path: Annotated[
+        str | None, option("--checkpoint-path PATH", "The folder that is kept; by default /checkpoint.")
+    ] = None
+    checkpoint_command: Annotated[
+        str | None,
+        option("--checkpoint-command COMMAND", "Run inside before, to bring that folder up to date."),
+    ] = None
+    checkpoint_size: Annotated[
+        str | None,
+        option("--checkpoint-size SIZE", "The most that it holds; counts thrice on the lease's disk."),
+    ] = None
+    checkpoint_from: Annotated[
+        str | None, option("--checkpoint-from CID", "A checkpoint that it begins with.")
+    ] = None
 
     @property
     def names_a_workload(self) -> bool:
         """Whether it is said what should run."""
         return any(named is not None for named in (self.file, self.template, self.image))
+
+
+def code_folder(flags: WorkloadFlags) -> CodeFolder | None:
+    """The folder that goes in, if one does."""
+    return None if flags.code is None else CodeFolder.read(flags.code)
 
 
 def build_workload(
@@ -159,6 +186,7 @@ def build_workload(
     for field, added in (
         ("env", {**read_variables(flags.env_file or ()), **dict(map(parse_variable, flags.env or ()))}),
         ("secrets", secrets),
+        ("checkpoint", _checkpoint(flags)),
     ):
         if added:
             present = data.get(field)
@@ -169,16 +197,36 @@ def build_workload(
 def show_quotes(out: Output, plan: RentPlan, title: Callable[[int, str], str]) -> None:
     """What each machine of a plan costs, and what a tag stands for. title: of a machine, by its number and model."""
     for opening, listing in zip(plan.openings, plan.listings, strict=True):
-        unit = "CPU unit" if listing.sells_gpus is False else "GPU"
         shown = title(listing.id, listing.model or "unknown model")
-        out.pairs(shown, opening.quote.rows(plan.client.money, unit))
+        out.pairs(shown, opening.quote.rows(plan.client.money, listing.sells_gpus))
     show_image(out, plan.image_rows())
+
+
+def show_code(out: Output, code: CodeContents) -> None:
+    """What goes in, and what cannot."""
+    out.say(f"Code: {code.tree.files} files, {format_size(code.tree.size)}, to {code.folder.at}.")
+    if code.skipped:
+        first = plain(code.skipped[0])
+        out.warn(f"{len(code.skipped)} entries cannot go along, such as {first}: unreadable, or no files.")
 
 
 def show_image(out: Output, rows: Sequence[tuple[str, str]]) -> None:
     """What a tag stands for."""
     if rows:
         out.pairs("What its registry has now", rows)
+
+
+def _checkpoint(flags: WorkloadFlags) -> dict[str, object]:
+    """Nothing where nothing is said of it; any word of it makes checkpoints."""
+    command = flags.checkpoint_command
+    given = {
+        "interval": flags.checkpoint_every,
+        "path": flags.checkpoint_path,
+        "command": None if command is None else read_command(command, "checkpoint"),
+        "size": flags.checkpoint_size,
+        "source": flags.checkpoint_from,
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _ssh_keys(given: Sequence[Path], folder: Path) -> list[str] | None:

@@ -25,6 +25,7 @@ from leasehold.cli._terminal import attach
 from leasehold.client import SshDoor, Which, choose_lease, finish_of, is_named, mint_key, ssh_door
 from leasehold.errors import AgentError, LeaseholdError
 from leasehold.market import AgentClient
+from leasehold.market.wire import AgentUnreachable
 from leasehold.tables import readings_table
 
 SETTLING = 5.0  # seconds after the end of a log in which its agent sees that the command has ended
@@ -157,11 +158,16 @@ async def ssh(
 async def _minted(
     call: Invocation, door: SshDoor, lease: int, folder: Path
 ) -> tuple[SshDoor, LeaseholdError | None]:
-    """The door with a throw-away key, or as it is, and why: OpenSSH's own choice of keys may do."""
+    """The door with a throw-away key, or as it is, and why: OpenSSH's own choice of keys may do.
+
+    Raises AgentUnreachable: who would open it is not there, and OpenSSH would say it less well.
+    """
     call.asks = sys.stdin.isatty()  # else the password would be taken from what is meant for the command
     try:
         async with open_session(call) as client:
             return await mint_key(client, door, lease, folder), None
+    except AgentUnreachable:
+        raise
     except LeaseholdError as error:
         return door, error
 

@@ -74,7 +74,7 @@ def _write(
 
 
 _PROJECT = """\
-# What `leasehold run` does here; what is typed wins. Keys: workload, code, command, search, gpu, share, spot,
+# What `leasehold run` does here; what is typed wins. Keys: workload, code, command, search, gpu, share, spot, recover,
 # max-price, budget, step, at-most, start-within, gone-after, close-when, results, allow-unverified.
 """
 

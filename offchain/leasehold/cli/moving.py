@@ -22,7 +22,7 @@ from leasehold.cli._options import (
 from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
 from leasehold.cli.tenancy import say_outages, warn_of_results
 from leasehold.client import Failover, Move, Which, choose_lease
-from leasehold.market import format_duration, format_time
+from leasehold.market import InvalidInput, format_duration, format_time
 
 
 @shared(SENDS | PROPOSES)
@@ -47,6 +47,10 @@ async def move(
     `leasehold rent`: workloads are sealed to one machine. Volumes that it names are carried along, and nothing else:
     the container is stopped first, and runs again where the move fails.
     """
+    if flags.code is not None:
+        raise InvalidInput(
+            "A move takes no folder along: rent there with --code, or copy it in with `leasehold cp`."
+        )
     workload = build_workload(call, flags, command)
     async with open_session(call, signs=True) as client:
         number = await choose_lease(client, lease, Which.LIVE)

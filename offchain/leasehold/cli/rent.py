@@ -25,8 +25,14 @@ from leasehold.cli._options import (
     WithoutAgent,
     option,
 )
-from leasehold.cli._output import plain
-from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload, show_quotes
+from leasehold.cli._workload import (
+    CommandLine,
+    WorkloadFlags,
+    build_workload,
+    code_folder,
+    show_code,
+    show_quotes,
+)
 from leasehold.cli.access import SETTLING, print_log
 from leasehold.client import (
     CLOSING_PATIENCE,
@@ -39,8 +45,8 @@ from leasehold.client import (
     Step,
     finish_of,
 )
-from leasehold.copying import CodeContents, CodeFolder, CodeHandedIn
-from leasehold.market import InvalidInput, Money, Opened, format_duration, format_size, format_time
+from leasehold.copying import CodeHandedIn
+from leasehold.market import InvalidInput, Money, Opened, format_duration, format_size, format_time, per_hour
 
 
 @shared(SENDS | PROPOSES | FOR_ACCOUNT)
@@ -126,7 +132,7 @@ async def rent(
         without_agent=without_agent,
         wait=not no_wait,
         close_when_done=close_when_done,
-        code=CodeFolder.read(flags.code) if flags.code is not None else None,
+        code=code_folder(flags),
         labels=read_labels(label or ()),
     )
     async with planned(call, request) as plan:
@@ -159,22 +165,13 @@ def _show(call: Invocation, plan: RentPlan) -> None:
     out, money = call.out, plan.client.money
     show_quotes(out, plan, lambda number, model: f"Machine {number}: {model}")
     if plan.code is not None:
-        _show_code(call, plan.code)
+        show_code(call.out, plan.code)
     if plan.backup is not None:
         price = money.show(plan.wish.price_on(plan.backup.machine))
-        out.say(f"Standby: machine {plan.backup.id}, at {price} per GPU-hour out of what is refunded.")
+        rate = f"{price} {per_hour(plan.backup.sells_gpus)}"
+        out.say(f"Standby: machine {plan.backup.id}, at {rate}, out of what is refunded.")
     if len(plan.openings) > 1:
         out.say(f"Together {money.show(plan.payment.amount)}, all {len(plan.openings)} or none.")
-
-
-def _show_code(call: Invocation, code: CodeContents) -> None:
-    """What goes in, and what cannot."""
-    call.out.say(f"Code: {code.tree.files} files, {format_size(code.tree.size)}, to {code.folder.at}.")
-    if code.skipped:
-        first = plain(code.skipped[0])
-        call.out.warn(
-            f"{len(code.skipped)} entries cannot go along, such as {first}: unreadable, or no files."
-        )
 
 
 def _say(call: Invocation, plan: RentPlan, step: Step) -> None:

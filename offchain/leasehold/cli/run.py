@@ -51,6 +51,9 @@ class RunOptions:
     search: Search = None
     share: WishedShare = None
     spot: Spot = False
+    recover: Annotated[
+        bool, option("--recover", "Let your guard go on with it on other machines, within --budget.")
+    ] = False
     max_price: MaxPrice = None
     budget: Annotated[
         str | None, option("--budget AMOUNT", "Most whole tokens that all tries hold and spend.")

@@ -21,8 +21,7 @@ from leasehold.client import (
 )
 from leasehold.market import InvalidInput, Json, format_time, parse_duration
 from leasehold.market.wire import LOG_OPS, READ_OPS
-
-_COLUMNS = ("lease", "direction", "whose", "key", "may", "until")
+from leasehold.tables import access_table, access_word, shared_leases
 
 
 @shared(ANSWERS, "key")
@@ -64,13 +63,10 @@ async def share(
             write_file(path, made.access)
             return {"access": str(path)}
 
+        what, until = "how it is" if read else "its log", format_time(plan.expires_at)
+        said = f"It is in {path}: whoever has the key runs `leasehold access accept {path}`."
         await carry_out(
-            call,
-            plan,
-            f"Let {plan.key} see {'how it is' if read else 'its log'} until {format_time(plan.expires_at)}?",
-            lambda made: f"It is in {path}: whoever has the key runs `leasehold access accept {path}`.",
-            also=written,
-            waiting=None,
+            call, plan, f"Let {plan.key} see {what} until {until}?", said, also=written, waiting=None
         )
 
 
@@ -83,14 +79,9 @@ async def accept(call: Invocation, file: Annotated[Path, argument("FILE", "What 
     access = read_file(file, AccessFile)
     async with open_session(call, account=False) as client:
         plan = await client.plan(AcceptAccess(access))
-        until, leases = format_time(access.expires_at), _leases(access)
-        await carry_out(
-            call,
-            plan,
-            None,
-            lambda kept: f"Kept until {until}: lease {leases} ({_may(access)}).",
-            waiting=None,
-        )
+        until, leases = format_time(access.expires_at), shared_leases(access)
+        said = f"Kept until {until}: lease {leases} ({access_word(access)})."
+        await carry_out(call, plan, None, said, waiting=None)
 
 
 @shared(ANSWERS, "list")
@@ -100,18 +91,9 @@ async def list_access(call: Invocation) -> None:
         book, now = client.home.shared_access(client.deployment), await client.now()
         given, received = book.given(now), book.received(now)
     directed = [("given", access) for access in given] + [("received", access) for access in received]
-    call.out.listing(
-        [{"direction": direction, **access_json(access)} for direction, access in directed],
-        _COLUMNS,
-        [
-            (
-                _leases(access), direction, access.account, access.key, _may(access),
-                format_time(access.expires_at),
-            )
-            for direction, access in directed
-        ],
-        empty="Nothing is shared: show a lease to a colleague with `leasehold access share LEASE --to KEY`.",
-    )  # fmt: skip
+    told = [{"direction": direction, **access_json(access)} for direction, access in directed]
+    empty = "Nothing is shared: show a lease to a colleague with `leasehold access share LEASE --to KEY`."
+    call.out.listing(told, *access_table(directed), empty=empty)
 
 
 @shared(SIGNS | OF_GROUP)
@@ -136,13 +118,3 @@ async def revoke(
             lambda done: f"Lease {format_lease(done.lease)} is closed to {shown}.",
             waiting=None,
         )
-
-
-def _leases(access: AccessFile) -> str:
-    return ", ".join(format_lease(int(lease)) for lease in access.leases)
-
-
-def _may(access: AccessFile) -> str:
-    """What it lets its holder do, in a word where there is one."""
-    words = {LOG_OPS: "see its log", READ_OPS: "see how it is"}
-    return words.get(access.operations, ", ".join(access.operations))

@@ -15,7 +15,7 @@ from leasehold import format_lease
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, WALLET, Invocation, shared
 from leasehold.cli._options import OneLease, RunningLease, argument, option
-from leasehold.client import PoolClient, Which, choose_lease
+from leasehold.client import PoolClient, SafeAt, Which, choose_lease
 from leasehold.copying import SshFiles, exclude, forwarded_port, include, let_in, ssh_config, ssh_hosts
 from leasehold.market import InvalidInput
 
@@ -86,7 +86,9 @@ def _minting(call: Invocation, lease: str) -> list[str]:
     for address in settings.rpc:
         command += ["--rpc", address]
     command += ["--ipfs", settings.ipfs, "ssh-config", "--wallet", call.chosen().name]
-    return [*command, *(("--as-group", group) if group else ()), "--key", lease]
+    if group is not None:
+        command += ["--as-safe", group.address] if isinstance(group, SafeAt) else ["--as-group", group]
+    return [*command, "--key", lease]
 
 
 def _files(call: Invocation) -> SshFiles:

@@ -21,7 +21,14 @@ from leasehold.cli._options import (
     option,
 )
 from leasehold.cli._together import carry_out_all, together
-from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload, show_image
+from leasehold.cli._workload import (
+    CommandLine,
+    WorkloadFlags,
+    build_workload,
+    code_folder,
+    show_code,
+    show_image,
+)
 from leasehold.client import (
     Close,
     ClosePlan,
@@ -159,8 +166,11 @@ async def set_workload(
     workload = build_workload(call, flags, command)
     async with open_session(call, signs=True) as client:
         number = await choose_lease(client, lease, Which.LIVE)
-        plan, shown = await client.plan(SetWorkload(number, workload, close_when_done)), format_lease(number)
+        request = SetWorkload(number, workload, close_when_done, code_folder(flags))
+        plan, shown = await client.plan(request), format_lease(number)
         show_image(call.out, plan.pinned.rows())
+        if plan.code is not None:
+            show_code(call.out, plan.code)
         question, said = (
             f"Stop what runs on lease {shown} and run this instead?",
             f"Lease {shown} has a new workload.",

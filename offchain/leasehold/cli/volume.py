@@ -8,8 +8,15 @@ from typing import Annotated
 from leasehold import format_lease
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, OF_GROUP, PASSWORD_FILE, SENDS, WALLET, Invocation, shared
-from leasehold.cli._options import LeaseId, argument, option
-from leasehold.client import DiscardVolume, ExportVolume, ImportVolume, VolumeExported, volumes_of
+from leasehold.cli._options import AnyLease, argument, option
+from leasehold.client import (
+    DiscardVolume,
+    ExportVolume,
+    ImportVolume,
+    VolumeExported,
+    choose_lease,
+    volumes_of,
+)
 from leasehold.tables import volumes_table
 
 Name = Annotated[str, argument("NAME", "What the volume is called.")]
@@ -27,12 +34,13 @@ async def ls(call: Invocation) -> None:
 
 
 @shared(SENDS | OF_GROUP)
-async def rm(call: Invocation, lease: LeaseId, name: Name) -> None:
+async def rm(call: Invocation, lease: AnyLease, name: Name) -> None:
     """Remove a volume for good from the machine of a lease that names it, or has named it.
 
     No lease may have it attached: close that one first.
     """
-    async with planned(call, DiscardVolume(lease, name), signs=False) as plan:
+    async with open_session(call) as client:
+        plan = await client.plan(DiscardVolume(await choose_lease(client, lease), name))
         question = f"Remove volume {name} for good?"
         await carry_out(call, plan, question, lambda gone: f"Volume {gone.name} is gone.", waiting=None)
 
@@ -40,7 +48,7 @@ async def rm(call: Invocation, lease: LeaseId, name: Name) -> None:
 @shared(SENDS | OF_GROUP)
 async def export(
     call: Invocation,
-    lease: LeaseId,
+    lease: AnyLease,
     name: Name,
     no_keep: Annotated[
         bool,
@@ -54,7 +62,8 @@ async def export(
     The files are taken as they are while they are read: stop what writes to them first. Of a later export the machine's
     node has what did not change.
     """
-    async with planned(call, ExportVolume(lease, name, not no_keep), signs=False) as plan:
+    async with open_session(call) as client:
+        plan = await client.plan(ExportVolume(await choose_lease(client, lease), name, not no_keep))
         await carry_out(call, plan, None, _said, waiting=None)
 
 

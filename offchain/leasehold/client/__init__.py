@@ -23,6 +23,15 @@ if TYPE_CHECKING:
         ProveSilence,
         SilenceProven,
     )
+    from leasehold.client._checkpoints import (
+        CheckpointPlan,
+        CheckpointTaken,
+        TakeCheckpoint,
+        checkpoints_of,
+        keep_checkpoint,
+        newest_checkpoint,
+        taken_now,
+    )
     from leasehold.client._choosing import (
         Choice,
         KnownLease,
@@ -409,6 +418,11 @@ if TYPE_CHECKING:
         round_at,
         rounds_of,
     )
+    from leasehold.client._safes import (
+        SafeAt,
+        check_safe,
+        safe_at,
+    )
     from leasehold.client._seats import (
         LEAVE_DELAY,
         MATURITY,
@@ -429,6 +443,15 @@ if TYPE_CHECKING:
         seat_json,
         seats_of,
         validator_status,
+    )
+    from leasehold.client._services import (
+        AnnounceService,
+        EndService,
+        ServiceAnnounced,
+        ServicePlan,
+        ServiceSeen,
+        meet_service,
+        services_of,
     )
     from leasehold.client._set_workload import (
         Delivered,
@@ -532,6 +555,7 @@ if TYPE_CHECKING:
         view_fault,
         view_lease,
     )
+    from leasehold.client._volume_keys import own_workload
     from leasehold.client._volumes import (
         DiscardVolume,
         ExportVolume,
@@ -578,6 +602,7 @@ __all__ = [
     "AllowDelegate",
     "AllowDelegatePlan",
     "AmountsMissing",
+    "AnnounceService",
     "AnswerChallenge",
     "AnswerPlan",
     "Appeal",
@@ -606,6 +631,8 @@ __all__ = [
     "ChangeOperatorPlan",
     "ChangesNothing",
     "ChangingHost",
+    "CheckpointPlan",
+    "CheckpointTaken",
     "Choice",
     "Claim",
     "ClaimPlan",
@@ -644,6 +671,7 @@ __all__ = [
     "DrawCommittee",
     "DrawPlan",
     "Drawn",
+    "EndService",
     "Ended",
     "Errand",
     "ExecuteFault",
@@ -840,10 +868,14 @@ __all__ = [
     "RoundSeen",
     "RuleOnFault",
     "RulesProposed",
+    "SafeAt",
     "SeatChanged",
     "SeatEmptied",
     "SeatsView",
     "Sent",
+    "ServiceAnnounced",
+    "ServicePlan",
+    "ServiceSeen",
     "SessionKept",
     "SetGated",
     "SetPaused",
@@ -885,6 +917,7 @@ __all__ = [
     "SwitchPlan",
     "SyncOptions",
     "Synced",
+    "TakeCheckpoint",
     "TenantLease",
     "Together",
     "TogetherDone",
@@ -927,6 +960,8 @@ __all__ = [
     "calls_of",
     "check_alive",
     "check_ledger",
+    "check_safe",
+    "checkpoints_of",
     "choose_lease",
     "choose_leases",
     "connect",
@@ -958,6 +993,7 @@ __all__ = [
     "include",
     "is_address",
     "is_named",
+    "keep_checkpoint",
     "known_leases",
     "label_things",
     "lease_shell",
@@ -972,14 +1008,17 @@ __all__ = [
     "make_access_key",
     "make_group",
     "measured_digest",
+    "meet_service",
     "mint_key",
     "name_things",
     "named_things",
+    "newest_checkpoint",
     "order_closing",
     "outages_of",
     "outflow",
     "own_leases",
     "own_machines",
+    "own_workload",
     "parse_address",
     "pay_in",
     "pools_of",
@@ -995,11 +1034,13 @@ __all__ = [
     "round_at",
     "rounds_of",
     "rules_with",
+    "safe_at",
     "search_at_a_glance",
     "search_for_image",
     "seat_at",
     "seat_json",
     "seats_of",
+    "services_of",
     "signed_offers",
     "spread",
     "ssh_config",
@@ -1011,6 +1052,7 @@ __all__ = [
     "sync_out",
     "tag_of",
     "take_off",
+    "taken_now",
     "tenants_of",
     "tended",
     "top_of",
@@ -1033,6 +1075,10 @@ _PARTS = {
     "_challenging": (
         "ChallengeMachine", "ChallengePlan", "MachineChallenged", "ProvePlan", "ProveSilence",
         "SilenceProven",
+    ),
+    "_checkpoints": (
+        "CheckpointPlan", "CheckpointTaken", "TakeCheckpoint", "checkpoints_of", "keep_checkpoint",
+        "newest_checkpoint", "taken_now",
     ),
     "_choosing": (
         "Choice", "KnownLease", "Which", "choose_lease", "choose_leases", "is_named", "known_leases",
@@ -1149,10 +1195,15 @@ _PARTS = {
         "RequestVerification", "RequestVerificationPlan", "RoundDuty", "RoundSeen", "VerificationAsked",
         "duty_of", "round_at", "rounds_of",
     ),
+    "_safes": ("SafeAt", "check_safe", "safe_at"),
     "_seats": (
         "LEAVE_DELAY", "MATURITY", "ExitSeat", "ExitSeatPlan", "LeaveSeat", "LeaveSeatPlan", "SeatChanged",
         "SeatEmptied", "SeatsView", "StakeSeat", "StakeSeatPlan", "TopUpPlan", "TopUpSeat", "ValidatorStatus",
         "full_of", "seat_at", "seat_json", "seats_of", "validator_status",
+    ),
+    "_services": (
+        "AnnounceService", "EndService", "ServiceAnnounced", "ServicePlan", "ServiceSeen", "meet_service",
+        "services_of",
     ),
     "_set_workload": ("Delivered", "SetWorkload", "SetWorkloadPlan", "WorkloadChanged"),
     "_settling": (
@@ -1188,6 +1239,7 @@ _PARTS = {
         "FaultView", "LeaseBill", "LeaseView", "exit_codes", "faults_of", "leases_of", "view_fault",
         "view_lease",
     ),
+    "_volume_keys": ("own_workload",),
     "_volumes": (
         "DiscardVolume", "ExportVolume", "ImportVolume", "VolumeDiscarded", "VolumeExported", "VolumeSeen",
         "VolumesView", "volumes_of",

@@ -1,4 +1,5 @@
-"""The volumes of a lease that moves: exported where they are, and named as what those on the other machine begin with.
+"""The volumes of a lease that moves, and what it has got to: exported where they are, and named as what those on the
+other machine begin with.
 
 The container is stopped first, so that nothing is written after it was read. Where anything fails it is started again:
 nothing has been sent by then.
@@ -11,6 +12,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from leasehold.chain import Lease, format_lease
+from leasehold.client._checkpoints import taken_now
 from leasehold.client._volumes import ExportVolume
 from leasehold.errors import AgentError
 from leasehold.market import AgentClient, MarketError
@@ -27,48 +29,78 @@ _STOPPING_SECONDS = 660.0
 
 def to_be_carried(client: PoolClient, lease: Lease, workload: Workload) -> tuple[VolumeMount, ...]:
     """The volumes that are to go on elsewhere with what they hold: of one's own lease, where nothing else is named."""
-    if client.other is not None or lease.tenant != client.account:
+    if not _ones_own(client, lease):
         return ()
     return tuple(mount for mount in workload.volumes or () if mount.source is None)
 
 
 def said_of(client: PoolClient, lease: Lease, workload: Workload) -> tuple[str, ...]:
     """What somebody should know before the lease moves."""
-    names = ", ".join(mount.name for mount in workload.volumes or () if mount.source is None)
-    if not names:
+    things = [f"volume {mount.name}" for mount in workload.volumes or () if mount.source is None]
+    if _begins_anew(workload):
+        things.append("what it has made checkpoints of")
+    if not things:
         return ()
-    shown = format_lease(lease.id)
-    if to_be_carried(client, lease, workload):
+    names = ", ".join(things)
+    if _ones_own(client, lease):
         return (
-            f"The container of lease {shown} is stopped first, and carried along are its volumes: {names}.",
+            f"The container of lease {format_lease(lease.id)} is stopped first, and carried along: {names}.",
         )
-    return (f"Volumes are carried by their lease's own tenant alone, and begin empty there: {names}.",)
+    return (f"A lease's own tenant alone carries what it has, and these begin empty there: {names}.",)
 
 
 async def carry_volumes(client: PoolClient, lease: Lease, workload: Workload) -> tuple[Workload, bool]:
-    """The workload, with an export of each of its volumes that the lease has attached; and whether the container was
-    stopped for that: whoever does not go on then has to `let_run`.
+    """The workload, with an export of each of its volumes that the lease has attached, and a checkpoint of what it has
+    got to; and whether the container was stopped for that: whoever does not go on then has to `let_run`.
 
     Raises:
         AgentError, MarketError: the machine's agent does not answer, or cannot export one. The container runs again.
     """
-    if not (mounts := to_be_carried(client, lease, workload)):
+    mounts, begins = (
+        to_be_carried(client, lease, workload),
+        _ones_own(client, lease) and _begins_anew(workload),
+    )
+    if not mounts and not begins:
         return workload, False
     async with client.agent_of(lease.id) as agent:
         told = {volume.name for volume in (await agent.volumes(lease.id)).volumes if volume.attached}
         names = [mount.name for mount in mounts if mount.name in told]
-        if not names:
+        begins = begins and await _makes_checkpoints(agent, lease.id)
+        if not names and not begins:
             return workload, False
         stopped = await _told_to_stop(agent, lease.id)
         try:
             if stopped:
                 await _stands_still(client, agent, lease.id)
-            sources = {name: await _exported(client, lease.id, name) for name in names}
+            carried = await _carried(client, lease.id, names, workload) if names else workload
+            if begins and (cid := await taken_now(agent, lease.id)) is not None:
+                carried = carried.restored_from(cid)
         except BaseException:
             if stopped:
                 await let_run(client, lease)
             raise
-    return _with_sources(workload, sources), stopped
+    return carried, stopped
+
+
+def _ones_own(client: PoolClient, lease: Lease) -> bool:
+    return client.other is None and lease.tenant == client.account
+
+
+def _begins_anew(workload: Workload) -> bool:
+    return workload.checkpoint is not None and workload.checkpoint.source is None
+
+
+async def _makes_checkpoints(agent: AgentClient, lease: int) -> bool:
+    """Whether it has a folder for them. One is begun: of the last, most is there then."""
+    try:
+        await agent.take_checkpoint(lease)
+    except NotRunning:
+        return False
+    return True
+
+
+async def _carried(client: PoolClient, lease: int, names: list[str], workload: Workload) -> Workload:
+    return _with_sources(workload, {name: await _exported(client, lease, name) for name in names})
 
 
 async def let_run(client: PoolClient, lease: Lease) -> None:

@@ -22,13 +22,14 @@ from leasehold.chain import (
     TypedData,
     signer_of,
 )
-from leasehold.chain.typed import Group
+from leasehold.chain.typed import Group, read_safe
 from leasehold.client._address import parse_address
 from leasehold.client._client import PoolClient
 from leasehold.client._locked_wallet import LockedWallet, Password
 from leasehold.client._observer import Observer
 from leasehold.client._on_behalf import AsDelegate, Proposing
 from leasehold.client._permits import WithPermit
+from leasehold.client._safes import SafeAt
 from leasehold.client._tenant_errors import TwoActors
 from leasehold.errors import ContractError, KeyMissing, LeaseholdError, WalletError
 from leasehold.home import DEFAULT_HOME, Home
@@ -111,7 +112,7 @@ def connect(
     w3: AsyncWeb3[Any] | None = None,
     ipfs: str = DEFAULT_IPFS,
     home: str | Path | Home = DEFAULT_HOME,
-    group: Group | str | None = None,
+    group: Group | SafeAt | str | None = None,
     account: str | None = None,
     observer: Observer | None = None,
     sends: bool = True,
@@ -136,7 +137,8 @@ def connect(
             stays yours to close.
         ipfs: multiaddr of your own Kubo node. It is not asked before it is needed.
         home: the folder with wallets, sessions and the pool's index; the index is made anew where it is missing.
-        group: the group (or its name in the home) whose proposals are to be made: nothing is sent.
+        group: the group (or its name in the home), or the Safe (`SafeAt`), whose proposals are to be made: nothing is
+            sent.
         account: the account whose delegate the wallet is: it pays from its ledger.
         observer: told what is being waited for, signed and mined.
         sends: whether transactions may be sent; where not, a wallet signs words to agents and nothing else.
@@ -205,7 +207,7 @@ async def _opened(
     w3: AsyncWeb3[Any] | None,
     ipfs: str,
     home: Home,
-    group: Group | None,
+    group: Group | SafeAt | None,
     account: str | None,
     observer: Observer,
     sends: bool,
@@ -213,13 +215,15 @@ async def _opened(
     docker_config: Path | None,
 ) -> AsyncIterator[PoolClient]:
     other = parse_address(account) if account is not None else None
-    if group is not None:
-        other = group.address(deployment.accounts)
     async with AsyncExitStack() as stack:
         others: Sequence[str | AsyncWeb3[Any]] = rpcs or ()
         nodes = (w3, *others) if w3 is not None else others if rpcs is not None else DEFAULT_RPC
         rpc = await stack.enter_async_context(Rpc(nodes, report=observer.waiting))
         await rpc.check_chain(deployment)
+        if isinstance(group, SafeAt):
+            group = await read_safe(rpc, parse_address(group.address), deployment.chain_id)
+        if group is not None:
+            other = group.address(deployment.accounts)
         reader, sender = Pool(rpc, deployment), None
         locked = signer if isinstance(signer, LockedWallet) else None
         signer = _Observed(signer, observer) if signer is not None else None

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from leasehold.agreements import LIFETIME, AcceptanceFile, FileRefused, Proposal, propose_calls
 from leasehold.chain import Call, LeaseRecord
-from leasehold.chain.typed import AcceptTransfer, Group, Session
+from leasehold.chain.typed import AcceptTransfer, Group, Safe, Session
 from leasehold.client._address import parse_address
 from leasehold.client._client import ProposalMade
+from leasehold.client._errors import CannotAct
 from leasehold.client._groups import standing_of
 from leasehold.client._plan import Plan, Request, Step
 from leasehold.client._proposals import ProposalPlan
@@ -148,6 +149,8 @@ class RescueTokens(Request[ProposalMade]):
 
     async def plan(self, client: PoolClient) -> ProposalPlan:
         group, accounts, money = self.group, client.accounts, client.money
+        if isinstance(group, Safe):
+            raise CannotAct("What lies at a Safe's own address is not astray", "move it by the Safe itself.")
         to = parse_address(self.to) if self.to else group.signers[0]
         strayed = await client.token.balance(group.address(client.deployment.accounts))
         units = strayed if self.amount is None else parse_amount(str(self.amount), money.decimals)

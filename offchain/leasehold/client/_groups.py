@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leasehold.chain import LeaseRecord
-from leasehold.chain.typed import Group
+from leasehold.chain.typed import Group, Safe
 from leasehold.client._address import parse_address
 from leasehold.errors import InvalidSigners, InvalidThreshold
 from leasehold.market import InvalidInput, Json, Money
@@ -73,7 +73,8 @@ def successor(
 
 @dataclass(frozen=True)
 class GroupStanding:
-    """A group in a pool. ledger: token units there; strayed: at its address itself, where nobody's key reaches.
+    """A group in a pool. ledger: token units there; strayed: at its address itself, where nobody's key reaches; of a
+    Safe none are.
 
     leases: those that run. deployed: whether its account has code, which only a rescue needs.
     """
@@ -107,6 +108,7 @@ async def standing_of(client: PoolClient, group: Group) -> GroupStanding:
         client.rpc.call("eth_getCode", [account, "latest"]),
     )
     leases = tuple(await index.leases(tenant=account, live=True))
+    strayed = 0 if isinstance(group, Safe) else strayed
     return GroupStanding(account, ledger, strayed, nonce, code != "0x", leases)
 
 
@@ -117,7 +119,8 @@ def group_json(name: str, group: Group, account: str) -> dict[str, Json]:
         "address": account,
         "threshold": group.threshold,
         "signers": list(group.signers),
-        "salt": "0x" + group.salt.hex(),
+        "salt": None if isinstance(group, Safe) else "0x" + group.salt.hex(),
+        "safe": isinstance(group, Safe),
     }
 
 
@@ -127,5 +130,7 @@ def group_rows(group: Group, account: str) -> tuple[tuple[str, str], ...]:
         ("address", account),
         ("signers", f"{group.threshold} of {len(group.signers)}"),
         *((f"  {place}", signer) for place, signer in enumerate(group.signers, 1)),
-        ("salt", "0x" + group.salt.hex()),
+        ("is", "a Safe, by its owners as the chain had them")
+        if isinstance(group, Safe)
+        else ("salt", "0x" + group.salt.hex()),
     )

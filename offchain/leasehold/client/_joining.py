@@ -183,7 +183,7 @@ class JoinPlan(Plan["Joined"]):
         daily = f"{money.show(quote.daily)} a day less the pool's {quote.fee_bps / 100:g} %"
         off = f", {quote.discount_bps / 100:g} % off for the score" if quote.discount_bps else ""
         return (
-            *terms_rows(self.terms, money),
+            *terms_rows(self.terms, money, bool(self.described.hardware.get("gpus"))),
             ("stake", f"{money.show(quote.stake)}{off}: {paid}"),
             ("comes back", f"{format_duration(quote.unstake_delay)} after the machine retires"),
             ("earns, wholly leased", f"{money.show(quote.hourly)} an hour; {daily}"),

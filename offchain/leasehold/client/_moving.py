@@ -47,6 +47,7 @@ from leasehold.market import (
     format_time,
     funds_after_closing,
     parse_amount,
+    per_hour,
     shortfall,
     standby_of,
 )
@@ -134,10 +135,11 @@ class MovePlan(Plan["Moved"]):
     def rows(self) -> tuple[tuple[str, str], ...]:
         """What is leased there, and what pays for it: rows for people."""
         money, quote = self.client.money, self.quote
+        rate = per_hour(self.listing.sells_gpus)
         gives, hourly = f"lease {format_lease(self.lease.id)} gives back", money.show(quote.hourly)
         return (
             ("share", f"{format_share(quote.share)}, for {format_duration(quote.duration)}"),
-            ("price", f"{money.show(quote.price)} per GPU-hour: {hourly} per hour for this"),
+            ("price", f"{money.show(quote.price)} {rate}: {hourly} per hour for this"),
             ("escrow", money.show(quote.deposit)),
             (
                 "paid from",

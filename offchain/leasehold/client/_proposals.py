@@ -23,6 +23,7 @@ from leasehold.client._errors import CannotAct
 from leasehold.client._offers import OfferSigned
 from leasehold.client._outflow import Outflow, outflow
 from leasehold.client._plan import Plan, Request, Sent, Step
+from leasehold.client._safes import check_safe
 from leasehold.client._sharing import LeaseShared, shared_with
 from leasehold.client._tenant_errors import OnlyCalls, ProposalExpired, ProposalOvertaken
 from leasehold.client._transfer import LeasesAccepted
@@ -100,6 +101,7 @@ class SignProposal(Request["ProposalSigned"]):
 
     async def plan(self, client: PoolClient) -> SignProposalPlan:
         await check_alive(client, self.proposal)
+        await check_safe(client, self.proposal.group)
         calls = await calls_of(client, self.proposal)  # nobody signs what cannot be read
         return SignProposalPlan(client, self.proposal, calls, await refusal_of(client, self.proposal))
 
@@ -158,6 +160,7 @@ class ExecuteProposal(Request[Step]):
         if self.proposal.kind == "execute" and client.other is not None:
             raise CannotAct("Who executes a proposal pays its gas", "do it with a wallet of one's own.")
         await check_alive(client, self.proposal)
+        await check_safe(client, self.proposal.group)
         checked = {
             signer: self.proposal.checked(signer, proofs) for signer, proofs in self.signatures.items()
         }

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from leasehold.chain import Lease, format_lease
 from leasehold.client._closing_order import ClosingOrdered, order_closing, wants_closing
+from leasehold.client._code import look_over, on_ipfs
 from leasehold.client._images import PinnedWorkload
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._tenancy import live_lease
 from leasehold.client._volume_keys import own_workload
 from leasehold.market import Delivery, Json, Listing, Money
-from leasehold.workload import Workload, seal
+from leasehold.workload import CodeContents, CodeFolder, Workload, seal
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -24,19 +25,22 @@ class SetWorkload(Request["WorkloadChanged"]):
     """Run something else on a lease that one has. Its time and price stay. What was ordered for the end of the workload
     before is over with it.
 
-    close_when_done: order the same for this one; `None`: where it is a batch job.
+    close_when_done: order the same for this one; `None`: where it is a batch job. code: a folder that goes in with it,
+    by IPFS: the agent knows the new workload only once the transaction is mined, and may not wait for who sent it.
     """
 
     lease: int
     workload: Workload
     close_when_done: bool | None = None
+    code: CodeFolder | None = None
 
     async def plan(self, client: PoolClient) -> SetWorkloadPlan:
         lease, pinned = await live_lease(client, self.lease), await client.pin(self.workload)
         record, contact = await client.reach(lease.id)
         machine = Listing(record.machine, client.money, contact=contact)
         closes = wants_closing(client, self.close_when_done, self.workload)
-        return SetWorkloadPlan(client, lease, pinned, machine, closes, pinned.cautions)
+        code = None if self.code is None else await look_over(client, self.code)
+        return SetWorkloadPlan(client, lease, pinned, machine, closes, pinned.cautions, code)
 
 
 @dataclass(frozen=True)
@@ -49,13 +53,20 @@ class SetWorkloadPlan(Plan["WorkloadChanged"]):
     machine: Listing
     closes: bool = False
     cautions: tuple[str, ...] = ()
+    code: CodeContents | None = None
 
     def to_json(self) -> dict[str, Json]:
-        return {"lease": format_lease(self.lease.id), **self.pinned.to_json()}
+        document = {"lease": format_lease(self.lease.id), **self.pinned.to_json()}
+        if self.code is not None:
+            document["code_files"], document["code_bytes"] = self.code.tree.files, self.code.tree.size
+        return document
 
     async def steps(self) -> AsyncIterator[Step]:
         assert self.machine.contact is not None
-        workload = await own_workload(self.client, self.pinned.workload)
+        workload = self.pinned.workload
+        if self.code is not None:
+            workload = workload.with_code(await on_ipfs(self.client, self.code))
+        workload = await own_workload(self.client, workload)
         sealed = seal(workload, self.machine.contact.age_recipient)
         delivery = await self.client.renter().deliver(self.machine, sealed)
         note_workload(self.client, delivery.digest, workload)

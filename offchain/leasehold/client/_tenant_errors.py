@@ -4,6 +4,7 @@ InvalidInput
 ├── TwoActors
 ├── NotTheTenant
 ├── NotADelegate
+├── NoSuchService
 ├── NotShared
 ├── NothingAllowed
 ├── PriceNotNamed
@@ -16,10 +17,12 @@ FileRefused
 ├── AccessOver
 ├── OnlyCalls
 ├── ProposalExpired
+├── SafeChanged
 └── ProposalOvertaken
 AgentError
 ├── KeepsNoAudit
 ├── NoSsh
+├── ServiceUnreachable
 └── TakesNothingBack
 LeaseholdError
 └── KeptNoLonger
@@ -204,3 +207,36 @@ class KeepsNoAudit(AgentError):
     """It cannot be asked."""
 
     lease: int
+
+
+@error_type(
+    "no-such-service", problem="{account} has announced no {kind}", advice="look at what is announced."
+)
+class NoSuchService(InvalidInput):
+    """The Directory has none of that account and kind."""
+
+    account: str
+    kind: str
+
+
+@error_type(
+    "service-unreachable",
+    problem="The {kind} of {account} does not answer where it says to be",
+    advice="take another, or ask its provider.",
+)
+class ServiceUnreachable(AgentError):
+    """Its document cannot be had, or names no address at which our node finds it."""
+
+    account: str
+    kind: str
+
+
+@error_type(
+    "safe-changed",
+    problem="The Safe {address} has other owners, or another threshold, than the proposal says",
+    advice="propose it again.",
+)
+class SafeChanged(FileRefused):
+    """Its owners have changed since, or whoever made the file lied."""
+
+    address: str

@@ -109,12 +109,15 @@ async def leases_of(client: PoolClient, *, everything: bool = False) -> list[Lea
 
 def _model_at_hand(client: PoolClient, record: MachineRecord) -> str | None:
     """What a machine's cards are, if its document was fetched before: nobody is asked for a glance."""
-    raw = kept_document(client.home.documents, record.hardware)
-    if raw is None:
+    if (hardware := _hardware_at_hand(client, record)) is None:
         return None
+    return hardware.gpus[0].model if hardware.gpus else hardware.cpu.model
+
+
+def _hardware_at_hand(client: PoolClient, record: MachineRecord) -> Hardware | None:
+    raw = kept_document(client.home.documents, record.hardware)
     with contextlib.suppress(DocumentInvalid):
-        hardware = parse_document(Hardware, raw, "The hardware document")
-        return hardware.gpus[0].model if hardware.gpus else hardware.cpu.model
+        return None if raw is None else parse_document(Hardware, raw, "The hardware document")
     return None
 
 
@@ -147,7 +150,8 @@ class LeaseView:
     """A lease at the head of the chain, its machine and its bill now.
 
     record: what the index knows of it. status: what its agent says to its tenant, or `silence`: why it says nothing.
-    name: what its workload is called, as its agent says, or as it was handed over from here.
+    name: what its workload is called, as its agent says, or as it was handed over from here. sells_gpus: whether its
+    machine sells GPUs, or units of its CPU, if that was looked up before.
     """
 
     lease: Lease
@@ -157,6 +161,7 @@ class LeaseView:
     status: LeaseStatus | None
     silence: LeaseholdError | None
     name: str | None = None
+    sells_gpus: bool | None = None
 
     @property
     def past_its_end(self) -> bool:
@@ -182,7 +187,9 @@ class LeaseView:
 async def view_lease(client: PoolClient, number: int) -> LeaseView:
     """All that can be known of a lease, anybody's. Raises UnknownLease."""
     lease = await client.known_lease(number)
-    record = await (await client.index()).lease(number)
+    index = await client.index()
+    record, there = await index.lease(number), await index.machine(lease.machine)
+    hardware = None if there is None else _hardware_at_hand(client, there)
     status, silence = await agents_word(client, lease)
     machine = await client.pool.machine_of(lease.machine)
     bill = await client.bill(lease, await client.now(), down_since=machine.down_since)
@@ -190,7 +197,8 @@ async def view_lease(client: PoolClient, number: int) -> LeaseView:
     if record is not None:
         own = client.home.names(client.deployment).all(Kind.LEASE)
         name = tag_of(record, own, client.home.lease_names.all()).name or name
-    return LeaseView(lease, machine, bill, record, status, silence, name)
+    sells_gpus = None if hardware is None else bool(hardware.gpus)
+    return LeaseView(lease, machine, bill, record, status, silence, name, sells_gpus)
 
 
 async def faults_of(client: PoolClient, machine: int | None = None) -> list[Fault]:

@@ -17,21 +17,31 @@ if TYPE_CHECKING:
 
 
 async def own_workload(client: PoolClient, workload: Workload) -> Workload:
-    """The workload for the account's leases only. The wallet signs once for each volume without a key.
+    """The workload for the account's leases only. The wallet signs once for each volume without a key, and for the
+    checkpoint.
 
     Raises:
         WalletError: the wallet refuses, or there is none.
     """
     own = workload.for_tenant(client.account)
-    if own.volumes is None:
-        return own
-    return own.model_copy(update={"volumes": tuple([await _keyed(client, mount) for mount in own.volumes])})
+    if own.volumes is not None:
+        mounts = tuple([await _keyed(client, mount) for mount in own.volumes])
+        own = own.model_copy(update={"volumes": mounts})
+    if own.checkpoint is not None and own.checkpoint.key is None:
+        key = await key_of_checkpoints(client, own.checkpoint.name)
+        own = own.model_copy(update={"checkpoint": own.checkpoint.model_copy(update={"key": key})})
+    return own
 
 
 async def _keyed(client: PoolClient, mount: VolumeMount) -> VolumeMount:
     if mount.key is not None:
         return mount
     return mount.model_copy(update={"key": await key_of_volume(client, mount.name)})
+
+
+async def key_of_checkpoints(client: PoolClient, name: str) -> str:
+    """The key of the account's checkpoints of that name, as `key_of_volume` has it: no volume's. Raises WalletError."""
+    return await key_of_volume(client, f"checkpoint/{name}")
 
 
 async def key_of_volume(client: PoolClient, name: str) -> str:

@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from leasehold.datasets._tar import tar_stream, untar
     from leasehold.datasets._tree import Budget, TreeWriter
     from leasehold.datasets._tree_pack import TreePack
+    from leasehold.datasets._tree_state import STILL_SECONDS, tree_state
     from leasehold.datasets._tree_unpack import TreeUnpack
     from leasehold.datasets._walk import Entry, EntryKind, Walk, opened_below
 
 __all__ = [
     "MAX_INDEX",
+    "STILL_SECONDS",
     "Budget",
     "Dataset",
     "Entry",
@@ -66,6 +68,7 @@ __all__ = [
     "recipient_of",
     "stream_address",
     "tar_stream",
+    "tree_state",
     "untar",
 ]
 
@@ -83,6 +86,7 @@ _PARTS = {
     "_tar": ("tar_stream", "untar"),
     "_tree": ("Budget", "TreeWriter"),
     "_tree_pack": ("TreePack",),
+    "_tree_state": ("STILL_SECONDS", "tree_state"),
     "_tree_unpack": ("TreeUnpack",),
     "_walk": ("Entry", "EntryKind", "Walk", "opened_below"),
 }  # fmt: skip

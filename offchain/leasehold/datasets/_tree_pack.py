@@ -45,10 +45,13 @@ _GONE: Final = frozenset({errno.ENOENT, errno.ELOOP, errno.ENOTDIR, errno.ENXIO}
 
 @dataclass
 class TreePack:
-    """One export. `read` hears of the bytes of each chunk that goes out, and may raise to end it."""
+    """One export. `read` hears of the bytes of each chunk that goes out, and may raise to end it; so may `going`, which
+    is asked before each entry: to reach one may take hundreds of folders.
+    """
 
     key: bytes
     read: Callable[[int], None] = lambda _: None
+    going: Callable[[], None] = lambda: None
     entries: list[TreeEntry] = field(default_factory=list)
     chunks: list[bytes] = field(default_factory=list)
     skipped: int = 0
@@ -95,7 +98,8 @@ class TreePack:
             with reached(root, path) as folder:
                 if folder is None:
                     continue
-                for name in _names(folder):
+                for name in names_in(folder):
+                    self.going()
                     if (number := self._noted(folder, parent, name, device)) is None:
                         continue
                     entry = self.entries[number]
@@ -205,7 +209,7 @@ class TreePack:
         self.entries[number] = TreeEntry(e.parent, e.name, "file", *facts, segments=segments)
 
 
-def _names(folder: int) -> list[bytes]:
+def names_in(folder: int) -> list[bytes]:
     """What is in a folder, in order. Raises DatasetTooLarge: more names than a tree may have, whatever they are of."""
     with os.scandir(folder) as entries:
         names = [os.fsencode(entry.name) for entry in itertools.islice(entries, MAX_ENTRIES + 1)]

@@ -12,15 +12,19 @@ from leasehold._faces import face
 
 if TYPE_CHECKING:
     from leasehold.home._age_keys import AgeKeys
+    from leasehold.home._checkpoints import KeptCheckpoints
     from leasehold.home._closing_orders import ClosingOrders
     from leasehold.home._code_memory import CodeMemory
     from leasehold.home._config import as_toml, read_config, write_config
     from leasehold.home._dataset_keys import DatasetKeys
+    from leasehold.home._errors import RunUnreadable
     from leasehold.home._fetched_results import FetchedResults
     from leasehold.home._fleet_book import FleetBook
     from leasehold.home._glimpse import Glimpse
     from leasehold.home._groups import Groups
+    from leasehold.home._guard_notes import GuardNotes, Pending, Remembered, ToldCause
     from leasehold.home._home import Home
+    from leasehold.home._jobs import Jobs
     from leasehold.home._lease_names import LeaseNames
     from leasehold.home._names import Kind, NameBook, Tag, check_label
     from leasehold.home._offer_book import OfferBook
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
     from leasehold.home._registry_logins import RegistryLogins
     from leasehold.home._runs import GivenUp, RunRecord, Runs, Try
     from leasehold.home._sealed_workloads import SealedWorkloads
-    from leasehold.home._settings import DEFAULT_HOME, Settings, read_settings
+    from leasehold.home._settings import DEFAULT_HOME, GUARD, Settings, read_settings
     from leasehold.home._shared_access import SharedAccess
     from leasehold.home._statements import Statements
     from leasehold.home._unlocked import MOST_SECONDS, UnlockedWallet, UnlockedWallets
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_HOME",
+    "GUARD",
     "MOST_SECONDS",
     "AgeKeys",
     "ClosingOrders",
@@ -46,20 +51,27 @@ __all__ = [
     "GivenUp",
     "Glimpse",
     "Groups",
+    "GuardNotes",
     "Home",
+    "Jobs",
+    "KeptCheckpoints",
     "Kind",
     "LeaseNames",
     "NameBook",
     "OfferBook",
+    "Pending",
     "PendingSessions",
     "RegistryLogins",
+    "Remembered",
     "RunRecord",
+    "RunUnreadable",
     "Runs",
     "SealedWorkloads",
     "Settings",
     "SharedAccess",
     "Statements",
     "Tag",
+    "ToldCause",
     "Try",
     "UnlockedWallet",
     "UnlockedWallets",
@@ -75,15 +87,19 @@ __all__ = [
 
 _PARTS = {
     "_age_keys": ("AgeKeys",),
+    "_checkpoints": ("KeptCheckpoints",),
     "_closing_orders": ("ClosingOrders",),
     "_code_memory": ("CodeMemory",),
     "_config": ("as_toml", "read_config", "write_config"),
     "_dataset_keys": ("DatasetKeys",),
+    "_errors": ("RunUnreadable",),
     "_fetched_results": ("FetchedResults",),
     "_fleet_book": ("FleetBook",),
     "_glimpse": ("Glimpse",),
     "_groups": ("Groups",),
+    "_guard_notes": ("GuardNotes", "Pending", "Remembered", "ToldCause"),
     "_home": ("Home",),
+    "_jobs": ("Jobs",),
     "_lease_names": ("LeaseNames",),
     "_names": ("Kind", "NameBook", "Tag", "check_label"),
     "_offer_book": ("OfferBook",),
@@ -91,7 +107,7 @@ _PARTS = {
     "_registry_logins": ("RegistryLogins",),
     "_runs": ("GivenUp", "RunRecord", "Runs", "Try"),
     "_sealed_workloads": ("SealedWorkloads",),
-    "_settings": ("DEFAULT_HOME", "Settings", "read_settings"),
+    "_settings": ("DEFAULT_HOME", "GUARD", "Settings", "read_settings"),
     "_shared_access": ("SharedAccess",),
     "_statements": ("Statements",),
     "_unlocked": ("MOST_SECONDS", "UnlockedWallet", "UnlockedWallets"),

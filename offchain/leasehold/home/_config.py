@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from leasehold.errors import SettingsError
@@ -28,6 +29,21 @@ def write_config(home: Path, changes: Mapping[str, object]) -> Path:
 
 
 def as_toml(document: Mapping[str, object]) -> str:
-    """Texts, numbers, truths and lists of those, a line each. JSON writes them as TOML does."""
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in document.items()]
-    return "\n".join(lines) + "\n"
+    """Texts, numbers, truths and lists of those, a line each, then the tables. JSON writes them as TOML does."""
+    return "\n".join(_lines(document, ())) + "\n"
+
+
+def _lines(table: Mapping[str, object], place: tuple[str, ...]) -> Iterator[str]:
+    for key, value in table.items():
+        if not isinstance(value, Mapping):
+            yield f"{_key(key)} = {json.dumps(value, ensure_ascii=False)}"
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            below = (*place, key)
+            yield ""
+            yield f"[{'.'.join(map(_key, below))}]"
+            yield from _lines(value, below)
+
+
+def _key(word: str) -> str:
+    return word if re.fullmatch(r"[A-Za-z0-9_-]+", word) else json.dumps(word, ensure_ascii=False)

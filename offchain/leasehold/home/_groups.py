@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import Field
 
 from leasehold.agreements import Document, FileRefused, GroupTerms, read_file, write_file
-from leasehold.chain.typed import Group
+from leasehold.chain.typed import Group, Safe
 from leasehold.errors import SettingsError
 from leasehold.home._errors import GroupUnknown, NoGroups
 
@@ -55,7 +55,7 @@ class Groups:
     def add(self, name: str, group: Group) -> None:
         """Raises SettingsError when another group has the name."""
         known = self.all()
-        if known.get(name, group) != group:
+        if known.get(name, group) != group and not _same_safe(known[name], group):
             raise SettingsError(f"'{name}' is another group already: choose another name.")
         known[name] = group
         book = AddressBook(groups={title: GroupTerms.of(known[title]) for title in sorted(known)})
@@ -64,3 +64,10 @@ class Groups:
     def name_of(self, group: Group) -> str | None:
         """The name it has here."""
         return next((name for name, known in self.all().items() if known == group), None)
+
+
+def _same_safe(one: Group, other: Group) -> bool:
+    """Whether it is one Safe, by whomever it is owned now."""
+    return (
+        isinstance(one, Safe) and isinstance(other, Safe) and (one.at, one.chain) == (other.at, other.chain)
+    )

@@ -138,6 +138,10 @@ class Home:
         """Which results of a pool's leases were fetched here."""
         return home.FetchedResults(self.path, deployment)
 
+    def checkpoints(self, deployment: chain.Deployment) -> home.KeptCheckpoints:
+        """Which checkpoint of each of a pool's leases one's own node keeps."""
+        return home.KeptCheckpoints(self.path, deployment)
+
     def closing_orders(self, deployment: chain.Deployment) -> home.ClosingOrders:
         """Which of a pool's leases close when their jobs are done, as it was signed here."""
         return home.ClosingOrders(self.path, deployment)
@@ -145,6 +149,14 @@ class Home:
     def runs(self, deployment: chain.Deployment) -> home.Runs:
         """What runs in a pool were begun here, and what they have tried."""
         return home.Runs(self.path, deployment)
+
+    def jobs(self, deployment: chain.Deployment) -> home.Jobs:
+        """What those of them need that are to be recovered with nobody there."""
+        return home.Jobs(self.path, deployment)
+
+    def guard_notes(self, deployment: chain.Deployment, account: str) -> home.GuardNotes:
+        """What a guard of an account's leases in a pool has told, and has yet to."""
+        return home.GuardNotes(self.path, deployment, account)
 
     def fleet(self, deployment: chain.Deployment) -> home.FleetBook:
         """Which hosts of fleets joined a pool from here, by their operators' keys."""

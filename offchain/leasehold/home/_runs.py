@@ -7,13 +7,12 @@ goes on, and nothing that costs money is forgotten.
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
-
-import orjson
 
 from leasehold.chain import Deployment
 from leasehold.files import write_private
@@ -46,7 +45,8 @@ class Try:
     workload: SHA-256 in hex of what was sealed for it, by which the chain is asked for the lease; empty where nothing
     was handed over. escrow: what its opening takes, token units. lease: its id on chain, once that is known. given_up:
     why it is wanted no more. cost: what it cost in all, token units, once it is over. done: its command has ended by
-    itself, with `exit_code` where that is known. why: in a few words, for people, what became of it.
+    itself, with `exit_code` where that is known. why: in a few words, for people, what became of it. checkpoint: the
+    CID of the last one that is kept here.
     """
 
     machine: int
@@ -58,6 +58,7 @@ class Try:
     done: bool = False
     exit_code: int | None = None
     why: str = ""
+    checkpoint: str = ""
 
     @property
     def over(self) -> bool:
@@ -113,7 +114,7 @@ class Runs:
         """
         path = self._path(name)
         try:
-            document = orjson.loads(path.read_bytes())
+            document = json.loads(path.read_bytes())
             tries = tuple(_tried(tried) for tried in document.pop("tries"))
             return RunRecord(**document, tries=tries)
         except FileNotFoundError:
@@ -123,7 +124,7 @@ class Runs:
 
     def keep(self, record: RunRecord) -> None:
         """Write it; it is on the disk when this returns. Raises OSError: what stood there stands."""
-        write_private(self._path(record.name), orjson.dumps(dataclasses.asdict(record)))
+        write_private(self._path(record.name), json.dumps(dataclasses.asdict(record), separators=(",", ":")))
 
     def names(self) -> list[str]:
         """All that were begun here, in order."""

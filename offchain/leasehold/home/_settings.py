@@ -14,6 +14,8 @@ from leasehold.errors import SettingsError
 from leasehold.home._config import read_config
 
 DEFAULT_HOME: Final = Path("~/.config/leasehold")
+GUARD: Final = "guard"
+"""The table of `config.toml` that says what a guard does."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,9 @@ def read_settings(told: Mapping[str, object]) -> Settings:
         SettingsError: with the first that is wrong.
     """
     folder = _place(told.get("home", DEFAULT_HOME))
-    return _read({"home": folder, **read_config(folder), **told})
+    written = read_config(folder)
+    written.pop(GUARD, None)  # a guard reads that by itself
+    return _read({"home": folder, **written, **told})
 
 
 def _read(values: Mapping[str, object]) -> Settings:

@@ -181,6 +181,7 @@ if TYPE_CHECKING:
         params_json,
         params_rows,
     )
+    from leasehold.market._services import ServiceDocument, service_document
     from leasehold.market._short_forms import (
         DatasetUnreadable,
         PortUnreadable,
@@ -225,6 +226,7 @@ if TYPE_CHECKING:
         parse_duration,
         parse_size,
         parse_time,
+        per_hour,
         to_tokens,
     )
 
@@ -317,6 +319,7 @@ __all__ = [
     "Resizing",
     "ResizingNotCovered",
     "RulesChange",
+    "ServiceDocument",
     "SessionCache",
     "ShareNotServed",
     "ShareNotSold",
@@ -418,6 +421,7 @@ __all__ = [
     "parse_tenants",
     "parse_time",
     "peer_of",
+    "per_hour",
     "platform_of",
     "pool_json",
     "proposed_json",
@@ -436,6 +440,7 @@ __all__ = [
     "resizing",
     "round_json",
     "runs_on",
+    "service_document",
     "settleable",
     "shortfall",
     "sort",
@@ -521,6 +526,7 @@ _PARTS = {
         "AMOUNTS", "TIMELOCK", "Change", "changed_params", "changes", "changes_json", "changes_rows",
         "check_params", "format_param", "load_values", "param_json", "params_json", "params_rows",
     ),
+    "_services": ("ServiceDocument", "service_document"),
     "_short_forms": (
         "DatasetUnreadable", "PortUnreadable", "QuoteOpen", "SourceUnreadable", "UlimitUnreadable",
         "VolumeUnreadable", "read_command", "read_dataset", "read_port", "read_readiness", "read_ulimit",
@@ -534,7 +540,7 @@ _PARTS = {
     "_track": ("UPTIME_SPAN", "Track", "track_of"),
     "_units": (
         "Json", "format_amount", "format_duration", "format_size", "format_time", "parse_amount", "parse_day",
-        "parse_duration", "parse_size", "parse_time", "to_tokens",
+        "parse_duration", "parse_size", "parse_time", "per_hour", "to_tokens",
     ),
 }  # fmt: skip
 if not TYPE_CHECKING:

@@ -64,6 +64,7 @@ from leasehold.market.wire import (
     EngineUnavailable,
     Health,
     LeaseAudit,
+    LeaseCheckpoints,
     LeaseMetrics,
     LeaseStanding,
     LeaseStatus,
@@ -286,6 +287,16 @@ class AgentClient:
         path = f"/v1/leases/{format_lease(lease)}/volumes/{name}"
         sign = partial(self._sign, "DELETE", path, "", "lease.discard", lease, EMPTY_BODY)
         return await self._document(LeaseVolumes, "DELETE", path, sign=sign)
+
+    async def checkpoints(self, lease: int) -> LeaseCheckpoints:
+        """The lease's checkpoints that are whole, and how the last attempt went."""
+        return await self._of_lease(LeaseCheckpoints, lease, "/checkpoints", "lease.checkpoints")
+
+    async def take_checkpoint(self, lease: int) -> LeaseCheckpoints:
+        """Begin to take one now. Raises `NotRunning` where the lease has no folder for them."""
+        path = f"/v1/leases/{format_lease(lease)}/checkpoints"
+        sign = partial(self._sign, "PUT", path, "", "lease.checkpoint", lease, EMPTY_BODY)
+        return await self._document(LeaseCheckpoints, "PUT", path, sign=sign)
 
     async def audit(self, lease: int) -> LeaseAudit:
         """Who did what on the lease while it was the account's."""

@@ -66,7 +66,7 @@ class NoSpotPrice(MachineUnavailable):
 
 @error_type(
     "price-above-maximum",
-    problem="Machine {machine} asks {price:money} per GPU-hour and your maximum is {maximum:money}",
+    problem="Machine {machine} asks {price:money} an hour and your maximum is {maximum:money}",
     advice="raise it or choose another machine.",
 )
 class PriceAboveMaximum(MarketError):

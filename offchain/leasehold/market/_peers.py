@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from leasehold.datasets import Ipfs, Streams, parse_stream_address
@@ -26,10 +27,14 @@ def dialled(contact: Contact) -> tuple[str, ...]:
 
     What the document names otherwise (another peer, a relay, a path of the computer) is left alone.
     """
-    peer = contact.peer_id
+    return at_peer(contact.peer_id, contact.ipfs)
+
+
+def at_peer(peer: str | None, addresses: Iterable[str]) -> tuple[str, ...]:
+    """Those of the addresses at which that peer may be called, with its name; none without one."""
     if peer is None or not re.fullmatch(r"[A-Za-z0-9]{20,100}", peer):
         return ()
-    plain = (address.removesuffix(f"/p2p/{peer}") for address in contact.ipfs)
+    plain = (address.removesuffix(f"/p2p/{peer}") for address in addresses)
     return tuple(f"{address}/p2p/{peer}" for address in plain if _ADDRESS.fullmatch(address))[:MOST_ADDRESSES]
 
 

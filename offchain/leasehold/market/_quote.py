@@ -27,7 +27,7 @@ from leasehold.market._machine_errors import (
 from leasehold.market._money import Money
 from leasehold.market._money_errors import ExtensionNotCovered, LeaseNotCovered
 from leasehold.market._placing import fits, format_share, valid_share
-from leasehold.market._units import Json, format_duration
+from leasehold.market._units import Json, format_duration, per_hour
 
 BPS = 10_000
 DAY = 86_400
@@ -150,13 +150,14 @@ class Quote:
             "hold_fee_at_most": money.exact(self.hold_fee_at_most),
         }
 
-    def rows(self, money: Money, unit: str = "GPU") -> tuple[tuple[str, str], ...]:
-        """What is leased, what it costs and what comes back when: rows for people."""
+    def rows(self, money: Money, sells_gpus: bool | None = None) -> tuple[tuple[str, str], ...]:
+        """What is leased, what it costs and what comes back when: rows for people. sells_gpus: as a listing has it."""
+        unit = "CPU unit" if sells_gpus is False else "GPU"
         spot = ", spot: the provider may end it with notice" if self.spot else ""
         hourly = f"{money.show(self.hourly)} per hour for this"
         return (
             ("share", f"{format_share(self.share)} {unit}, for {format_duration(self.duration)}{spot}"),
-            ("price", f"{money.show(self.price)} per GPU-hour: {hourly}"),
+            ("price", f"{money.show(self.price)} {per_hour(sells_gpus)}: {hourly}"),
             (
                 "escrow",
                 f"{money.show(self.deposit)}: {money.show(self.from_ledger)} from the ledger, "

@@ -6,17 +6,17 @@ from datetime import date, timedelta
 
 from leasehold.chain import Fault, FaultKind, FaultState, Terms
 from leasehold.market._money import Money
-from leasehold.market._units import format_duration, format_time
+from leasehold.market._units import format_duration, format_time, per_hour
 
 EPOCH = date(1970, 1, 1)
 
 
-def terms_rows(terms: Terms, money: Money) -> tuple[tuple[str, str], ...]:
-    """A machine's terms."""
+def terms_rows(terms: Terms, money: Money, sells_gpus: bool | None = None) -> tuple[tuple[str, str], ...]:
+    """A machine's terms. sells_gpus: whether it sells GPUs, or units of its CPU."""
     until = EPOCH + timedelta(days=terms.available_until_day)
     spot = f", spot {money.show(terms.spot_price)}" if terms.spot_price else ""
     return (
-        ("price", f"{money.show(terms.price)} per GPU-hour{spot}"),
+        ("price", f"{money.show(terms.price)} {per_hour(sells_gpus)}{spot}"),
         ("leases", f"{format_duration(terms.min_duration)} to {format_duration(terms.max_duration)}"),
         ("trial", format_duration(terms.trial)),
         ("available until", f"{until.isoformat()}, end of day UTC"),

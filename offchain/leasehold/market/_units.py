@@ -79,6 +79,13 @@ def to_tokens(units: int, decimals: int) -> Decimal:
     return Decimal(format_amount(units, decimals))  # arithmetic on Decimals would round to 28 digits
 
 
+def per_hour(sells_gpus: bool | None) -> str:
+    """What a price is for, behind its amount. sells_gpus: `None` where it is not known here."""
+    if sells_gpus is None:
+        return "an hour for a GPU (or CPU unit)"
+    return "per GPU-hour" if sells_gpus else "an hour for a CPU unit"
+
+
 def parse_duration(text: str) -> int:
     """Whole seconds of a duration such as ``90m``, ``2h``, ``1h30m`` or ``3d``.
 

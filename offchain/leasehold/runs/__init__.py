@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from leasehold._faces import face
 
 if TYPE_CHECKING:
-    from leasehold.runs._acting import RunActed, RunFetched
-    from leasehold.runs._deciding import CloseWhen, Do, RunRules, Word
+    from leasehold.runs._acting import Acting, RunActed, RunFetched
+    from leasehold.runs._deciding import Act, CloseWhen, Do, RunRules, Word
     from leasehold.runs._errors import (
+        BudgetMissing,
         BudgetTooSmall,
         NoSuchRun,
         NotForARun,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         ResultsInTheWay,
         RunIsAnother,
     )
+    from leasehold.runs._looking import Memory, worked_lately
     from leasehold.runs._project import (
         PROJECT_FILE,
         Project,
@@ -40,16 +42,22 @@ if TYPE_CHECKING:
         RunFinished,
         RunLog,
         RunPlan,
+        carrying,
+        rules_of,
         run_named,
         settle_runs,
     )
 
 __all__ = [
     "PROJECT_FILE",
+    "Act",
+    "Acting",
     "AttachRun",
+    "BudgetMissing",
     "BudgetTooSmall",
     "CloseWhen",
     "Do",
+    "Memory",
     "NoSuchRun",
     "NotForARun",
     "NothingRan",
@@ -66,20 +74,28 @@ __all__ = [
     "RunRules",
     "Word",
     "begin_project",
+    "carrying",
     "job_of",
     "load_project",
     "project_name",
+    "rules_of",
     "run_named",
     "settle_runs",
+    "worked_lately",
 ]
 
 _PARTS = {
-    "_acting": ("RunActed", "RunFetched"),
-    "_deciding": ("CloseWhen", "Do", "RunRules", "Word"),
-    "_errors": ("BudgetTooSmall", "NoSuchRun", "NotForARun", "NothingRan", "ResultsInTheWay", "RunIsAnother"),
+    "_acting": ("Acting", "RunActed", "RunFetched"),
+    "_deciding": ("Act", "CloseWhen", "Do", "RunRules", "Word"),
+    "_errors": (
+        "BudgetMissing", "BudgetTooSmall", "NoSuchRun", "NotForARun", "NothingRan", "ResultsInTheWay",
+        "RunIsAnother",
+    ),
+    "_looking": ("Memory", "worked_lately"),
     "_project": ("PROJECT_FILE", "Project", "begin_project", "job_of", "load_project", "project_name"),
     "_run": (
-        "AttachRun", "Run", "RunControl", "RunFinished", "RunLog", "RunPlan", "run_named", "settle_runs",
+        "AttachRun", "Run", "RunControl", "RunFinished", "RunLog", "RunPlan", "carrying", "rules_of",
+        "run_named", "settle_runs",
     ),
 }  # fmt: skip
 if not TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,6 +14,7 @@ from leasehold.chain import LeaseState
 from leasehold.client import (
     Approved,
     Close,
+    ClosingOrdered,
     Extended,
     HandedOver,
     LeasesOpened,
@@ -27,11 +29,13 @@ from leasehold.client import (
     fetch_lease_results,
     hand_in,
     hand_order,
+    keep_checkpoint,
+    newest_checkpoint,
     order_closing,
     published_results,
     under_way,
 )
-from leasehold.errors import AgentError, ContractError
+from leasehold.errors import AgentError, ContractError, DatasetError
 from leasehold.home import GivenUp, RunRecord, Runs, Try
 from leasehold.market import MarketError, NoMachineMatches, NotEnoughFunds, Payment
 from leasehold.market.wire import AgentUnreachable
@@ -52,7 +56,9 @@ if TYPE_CHECKING:
     from leasehold.client import PoolClient
 
 NO_RESULTS = "none"
-_ONLY_SETTLES = frozenset({Do.KNOW, Do.DROP, Do.END, Do.CANCEL, Do.CLOSE})
+UNKEPT_SECONDS = 30.0
+"""How long a checkpoint is left that one's own node could not fetch."""
+_ONLY_SETTLES = frozenset({Do.KNOW, Do.FORGET, Do.DROP, Do.END, Do.CANCEL, Do.CLOSE})
 
 
 @dataclass(frozen=True)
@@ -143,6 +149,8 @@ class Acting:
     @cached_property
     def _quiet(self) -> PoolClient:
         """The client that looks: nobody wants to hear of each look."""
+        if type(self.client.observer) is Observer:  # it is that already, and has an index open
+            return self.client
         return replace(self.client, observer=Observer(), _index=None)
 
     async def _look(self, word: Word) -> RunLook:
@@ -159,7 +167,9 @@ class Acting:
         lease = seen.lease if seen is not None else None
         if act.do is Do.KNOW:
             assert lease is not None
-            self._note(place, lease=lease.id)
+            self._note(place, lease=lease.id, **_revived(self.record.tries[place]))
+        elif act.do is Do.FORGET:
+            self._note(place, lease=None)
         elif act.do is Do.DROP:
             self._note(place, cost=0, given_up=GivenUp.UNSENT, why="it was never opened")
         elif act.do is Do.END:
@@ -175,6 +185,7 @@ class Acting:
             self._note(place, given_up=None, why="")
         elif act.do is Do.FINISH:
             self.runs.keep(replace(self.record, ended=act.why))
+            self.client.home.jobs(self.client.deployment).drop(self.name)
         else:
             async for step in self._sent(act, look):
                 yield step
@@ -204,6 +215,8 @@ class Acting:
         elif act.do is Do.EXTEND:
             async for step in self._extend(tried.lease, act.seconds):
                 yield step
+        elif act.do is Do.KEEP:
+            await self._keep(act.place, tried.lease, act.why)
         elif act.do is Do.FETCH:
             async for step in self._fetch(tried.lease):
                 yield step
@@ -226,7 +239,10 @@ class Acting:
                     yield step
 
     async def _order(self, number: int, tried: Try) -> Step:
+        """Have it signed. Nobody signs for an account but its own wallet: a delegate closes it himself."""
         self.memory.ordered.add(number)
+        if self.client.other is not None:
+            return ClosingOrdered(number, None)
         kept = self.client.home.closing_orders(self.client.deployment).get(number)
         if kept is not None:
             return await hand_order(self.client, *kept)
@@ -255,6 +271,18 @@ class Acting:
             renter.check_allowance(payment)
         elif (receipt := await renter.approve(payment)) is not None:
             yield Approved(receipt, payment.pulled)
+
+    async def _keep(self, place: int, number: int, cid: str) -> bool:
+        """A copy of a checkpoint on one's own node, for the machine after this one. What cannot be had now is left for
+        a while: the run goes on.
+        """
+        try:
+            await keep_checkpoint(self.client, number, cid)
+        except (DatasetError, TimeoutError):
+            self.memory.unkept = {cid: time.monotonic() + UNKEPT_SECONDS}
+            return False
+        self._note(place, checkpoint=cid)
+        return True
 
     async def _fetch(self, number: int) -> AsyncIterator[Step]:
         """Fetch the results into a new folder. One that is there may be ours of before, or anybody's: it stays."""
@@ -316,8 +344,40 @@ class Acting:
         if self.first is not None and not look.record.tries:
             return self.first
         assert self.rent is not None
-        tried = {tried.machine for tried in look.record.tries if tried.given_up is not GivenUp.UNSENT}
-        return await plan_within(self.client, without_machines(self.rent, tried), look.left)
+        rent = without_machines(await self._restored(self.rent), avoided(look))
+        return await plan_within(self.client, rent, look.left)
+
+    async def _restored(self, rent: Rent) -> Rent:
+        """The same wish, beginning with the newest checkpoint of the last try that made one. What its machine names and
+        nobody can fetch is not that, where an older one is here.
+        """
+        if rent.workload is None or rent.workload.checkpoint is None:
+            return rent
+        for place, tried in reversed(list(enumerate(self.record.tries))):
+            cid = None if tried.lease is None else await newest_checkpoint(self.client, tried.lease)
+            if tried.lease is not None and cid is not None and cid != tried.checkpoint:
+                cid = cid if await self._keep(place, tried.lease, cid) else tried.checkpoint or cid
+            if cid := cid or tried.checkpoint:
+                return replace(rent, workload=rent.workload.restored_from(cid))
+        return rent
+
+
+def avoided(look: RunLook) -> set[int]:
+    """Machines that are not tried again. Of a run that is recovered these are not those that it was on before the
+    last: a spot machine that was wanted elsewhere for an hour is as good as any.
+    """
+    tries = [tried for tried in look.record.tries if tried.given_up is not GivenUp.UNSENT]
+    last = tries[-1:]
+    return {
+        tried.machine
+        for tried in tries
+        if not look.rules.recover or tried in last or tried.given_up is not GivenUp.GONE
+    }
+
+
+def _revived(tried: Try) -> dict[str, object]:
+    """What changes of a try that was dropped as never sent, and was."""
+    return {"given_up": None, "cost": None, "why": ""} if tried.given_up is GivenUp.UNSENT else {}
 
 
 def without_machines(rent: Rent, tried: set[int]) -> Rent:

@@ -8,7 +8,8 @@ What holds whatever happens:
 * a lease that has not started is never closed, which would cost a hold fee: it is left, and cancelled once its start
   window has passed, which gives everything back;
 * of the leases of a run one is wanted at a time, and the first to start is it; another that starts is closed at once;
-* what is held in escrow and what was spent are together never more than the budget.
+* what is held in escrow and what was spent are together never more than the budget;
+* a lease that a reorganisation took back is looked for again, and one that comes to be after it was dropped is found.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from leasehold.market import extension_cost
 
 MOST_TRIES = 8
 """Machines that one run tries at most: a workload that none of them can run should not ask them all."""
+MOST_RECOVERED = 64
+"""Leases of one run that is recovered."""
 OWN_FAULTS = frozenset({"not-ready", "start-failed"})
 """Why machines decline what is probably the workload's own doing: two such words are enough."""
 MARGIN = 900
@@ -67,6 +70,7 @@ class RunRules:
     idle: int = 600
     closing_patience: int = 60
     publishing: int = 960
+    recover: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,9 @@ class TryLook:
     code is to be handed in from here. order_used: the order to close it was carried out. ordered: such an order is
     there. published: nothing of its results is missing on the chain. unusable: for how long its agent has said nothing,
     or its machine been down. ended_for: how long its command has been seen to have ended. waited: how long it has been
-    seen to wait for its start, by this computer's clock: a chain that makes no blocks has none.
+    seen to wait for its start, by this computer's clock: a chain that makes no blocks has none. lost: the chain knows
+    the lease that was noted no more, a reorganisation having taken it back; `lease` is what it has in its place.
+    checkpoint: the CID of its newest one, where that is to be had.
     """
 
     lease: Lease | None = None
@@ -95,6 +101,8 @@ class TryLook:
     ended_for: int = 0
     idle: bool = False
     waited: int = 0
+    lost: bool = False
+    checkpoint: str = ""
 
     @property
     def state(self) -> LeaseState:
@@ -144,6 +152,7 @@ class Do(Enum):
     """What an act does. Those before OPEN change only what is noted, or end what costs."""
 
     KNOW = auto()  # note which lease it is
+    FORGET = auto()  # note that nobody knows which: the chain has it no more
     DROP = auto()  # note that it was never opened
     END = auto()  # note that it is over, and what it cost
     TAKE_UP = auto()  # a lease that was given up for late has started first: it is wanted after all
@@ -156,6 +165,7 @@ class Do(Enum):
     OPEN = auto()
     EXTEND = auto()
     FETCH = auto()
+    KEEP = auto()  # a copy of its newest checkpoint
     FINISH = auto()
     LEAVE = auto()
     WAIT = auto()
@@ -176,6 +186,9 @@ class Act:
 
 def decide(look: RunLook) -> Act:
     """The next act. Pure: the same look gets the same answer."""
+    for place, (tried, seen) in enumerate(zip(look.record.tries, look.seen, strict=True)):
+        if tried.given_up is GivenUp.UNSENT and seen.lease is not None:  # it was sent after all
+            return Act(Do.KNOW, place)
     for place, tried, seen in look.pairs():
         if act := _settled(look, place, tried, seen):
             return act
@@ -212,6 +225,8 @@ def _settled(look: RunLook, place: int, tried: Try, seen: TryLook) -> Act | None
         if seen.lease is not None:
             return Act(Do.KNOW, place)
         return Act(Do.WAIT, place, why="sending") if look.sending else Act(Do.DROP, place)
+    if seen.lost:
+        return Act(Do.KNOW if seen.lease is not None else Do.FORGET, place)
     if not seen.state.live or not seen.ours:
         return _ended(look, place, tried, seen)
     if tried.given_up is None:
@@ -293,6 +308,8 @@ def _running(look: RunLook, place: int, tried: Try, seen: TryLook) -> Act:
         return Act(Do.DONE, place)
     if rules.close_when is CloseWhen.IDLE and seen.idle:
         return Act(Do.DONE, place, why="idle")
+    if seen.checkpoint not in ("", tried.checkpoint):
+        return Act(Do.KEEP, place, why=seen.checkpoint)
     if seen.unusable >= rules.gone_after:
         return Act(Do.GIVE_UP, place, given_up=GivenUp.GONE, why="its machine is gone")
     if look.now >= lease.end and not lease.noticed:
@@ -311,7 +328,7 @@ def _more(look: RunLook, lease: Lease) -> int:
     if not look.extends or lease.noticed or rest <= 0:
         return 0
     if look.word is Word.LEAVE:
-        wanted = rest if rules.close_when is CloseWhen.DONE else 0
+        wanted = rest if rules.close_when is CloseWhen.DONE and not rules.recover else 0
     else:
         wanted = min(rules.step, rest) if lease.end - look.now <= min(MARGIN, rules.step // 4) else 0
     if not wanted:
@@ -350,12 +367,29 @@ def _without(look: RunLook) -> Act:
         return Act(Do.FINISH, why="closed")
     if _may_try(look):
         return Act(Do.OPEN)
+    if _waits_for_one(look):
+        return Act(Do.WAIT, why="machine")
     late = any(tried.given_up is GivenUp.LATE for _, tried, _ in look.pairs())
     return Act(Do.WAIT, why="late") if late and look.word is not Word.LEAVE else Act(Do.FINISH, why="none")
 
 
 def _may_try(look: RunLook) -> bool:
     tries = [tried for tried in look.record.tries if tried.given_up is not GivenUp.UNSENT]
-    own = sum(tried.why in OWN_FAULTS for tried in tries)
-    affords = look.left is None or look.left > 0
-    return look.others and affords and len(tries) < MOST_TRIES and own < _MOST_OF_OWN_FAULT
+    counted = [tried for tried in tries if not (look.rules.recover and tried.given_up is GivenUp.GONE)]
+    enough = len(counted) >= MOST_TRIES or len(tries) >= MOST_RECOVERED
+    return look.others and _affords(look) and not enough and not _own_fault(look)
+
+
+def _waits_for_one(look: RunLook) -> bool:
+    """Whether a run that has already been somewhere is to wait until another machine fits."""
+    been = any(tried.given_up is GivenUp.GONE for tried in look.record.tries)
+    few = sum(tried.given_up is not GivenUp.UNSENT for tried in look.record.tries) < MOST_RECOVERED
+    return look.rules.recover and been and few and _affords(look) and not _own_fault(look)
+
+
+def _affords(look: RunLook) -> bool:
+    return look.left is None or look.left > 0
+
+
+def _own_fault(look: RunLook) -> bool:
+    return sum(tried.why in OWN_FAULTS for tried in look.record.tries) >= _MOST_OF_OWN_FAULT

@@ -4,6 +4,7 @@ InvalidInput
 ├── NotForARun
 ├── RunIsAnother
 ├── NoSuchRun
+├── BudgetMissing
 └── ResultsInTheWay
 StartFailed
 └── NothingRan                  says what the last machine said
@@ -53,6 +54,15 @@ class ResultsInTheWay(InvalidInput):
     """Where the results should go is something."""
 
     folder: str
+
+
+@error_type(
+    "budget-missing",
+    problem="A run that is recovered may be paid for on several machines",
+    advice="name the most that it may spend in all.",
+)
+class BudgetMissing(InvalidInput):
+    """Nobody watches what a recovered run spends."""
 
 
 @error_type("nothing-ran", problem="Run {name} found no machine that ran it: {tries};", advice="{last}.")

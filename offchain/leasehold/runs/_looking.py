@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from leasehold.chain import LeaseRecord, LeaseState, closing_key
+from leasehold.chain import Lease, LeaseRecord, LeaseState, closing_key
 from leasehold.client import agents_word, under_way
-from leasehold.errors import LeaseholdError
+from leasehold.errors import LeaseholdError, UnknownLease
 from leasehold.home import RunRecord, Try
 from leasehold.market.wire import LeaseReading, LeaseStatus
 from leasehold.runs._deciding import CloseWhen, RunLook, RunRules, TryLook, Word
@@ -31,6 +31,7 @@ class Memory:
 
     handed: whose code is in. seen: since when it waits for the start. ordered: whose order was tried. extends: whether
     more time can be had. others: whether more machines can be tried. code: there is a folder of code.
+    unkept: checkpoints that were not to be had, and until when they are left.
     """
 
     handed: set[int] = field(default_factory=set)
@@ -41,6 +42,7 @@ class Memory:
     extends: bool = True
     others: bool = True
     code: bool = False
+    unkept: dict[str, float] = field(default_factory=dict)
 
 
 async def look_at_run(
@@ -82,13 +84,17 @@ async def _unsure(client: PoolClient, record: RunRecord) -> bool:
 async def _seen(
     client: PoolClient, record: RunRecord, tried: Try, rules: RunRules, memory: Memory
 ) -> TryLook:
-    if tried.over:
-        return TryLook()
-    if tried.lease is None:
+    if tried.lease is None and tried.workload:
         opened = await _opened(client, record, tried)
         return TryLook(lease=opened.lease if opened is not None else None)
-    lease = await client.known_lease(tried.lease)
-    ours = lease.tenant.lower() == record.account.lower()
+    if tried.over or tried.lease is None:
+        return TryLook()
+    lease = await _noted(client, tried.lease)
+    ours = lease is not None and lease.tenant.lower() == record.account.lower()
+    if lease is None or not ours or lease.machine != tried.machine:
+        again = await _opened(client, record, tried)
+        if lease is None or (again is not None and again.lease.id != tried.lease):
+            return TryLook(again.lease if again is not None else None, lost=True)
     window = (await client.params(lease.params)).start_window
     seen = TryLook(lease, ours, window)
     if not ours or not lease.state.live:
@@ -99,6 +105,14 @@ async def _seen(
         handed = not memory.code or lease.id in memory.handed
         return replace(seen, handed=handed, ordered=ordered, waited=int(waited))
     return await _present(client, tried, seen, rules, memory)
+
+
+async def _noted(client: PoolClient, number: int) -> Lease | None:
+    """The lease that was noted; `None` where a reorganisation has taken it back."""
+    try:
+        return await client.known_lease(number)
+    except UnknownLease:
+        return None
 
 
 async def _opened(client: PoolClient, record: RunRecord, tried: Try) -> LeaseRecord | None:
@@ -149,7 +163,14 @@ async def _present(client: PoolClient, tried: Try, seen: TryLook, rules: RunRule
         unusable=int(clock - memory.silent.get(lease.id, clock)),
         ended_for=int(clock - memory.ended.get(lease.id, clock)),
         idle=idle,
+        checkpoint=_to_keep(status, memory, clock),
     )
+
+
+def _to_keep(status: LeaseStatus | None, memory: Memory, clock: float) -> str:
+    """The newest checkpoint, unless it could not be had a moment ago."""
+    cid = "" if status is None else status.checkpoint or ""
+    return "" if clock < memory.unkept.get(cid, clock) else cid
 
 
 def _kept(client: PoolClient, lease: int) -> bool:

@@ -43,6 +43,7 @@ class Project:
     gpu: str | None = None
     share: int | None = None
     spot: bool | None = None
+    recover: bool | None = None
     max_price: str | None = None
     allow_unverified: bool | None = None
     step: int | None = None
@@ -98,6 +99,7 @@ class Project:
             idle=idle,
             detach=detach,
             approves=approves,
+            recover=bool(self.recover),
             **{word: seconds for word, seconds in times.items() if seconds is not None},
         )
 
@@ -230,6 +232,7 @@ _READERS: Final[Mapping[str, Callable[[Path, object], Any]]] = {
     "gpu": _text,
     "share": _share,
     "spot": _flag,
+    "recover": _flag,
     "max_price": _amount,
     "allow_unverified": _flag,
     "step": _seconds,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Collection
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
@@ -26,7 +26,16 @@ from leasehold.home import RunRecord, Try
 from leasehold.market import InvalidInput, Json, Money, Payment, parse_amount
 from leasehold.runs._acting import Acting, RunActed, plan_within
 from leasehold.runs._deciding import CloseWhen, Do, RunRules, Word
-from leasehold.runs._errors import NoSuchRun, NotForARun, NothingRan, ResultsInTheWay, RunIsAnother
+from leasehold.runs._errors import (
+    BudgetMissing,
+    NoSuchRun,
+    NotForARun,
+    NothingRan,
+    ResultsInTheWay,
+    RunIsAnother,
+)
+from leasehold.runs._looking import Memory
+from leasehold.runs._recipe import keep_recipe, recipe_of
 from leasehold.workload import CodeContents, Workload
 
 if TYPE_CHECKING:
@@ -68,7 +77,8 @@ class Run(Request["RunFinished"]):
     start_within: how long a machine has to start, seconds. gone_after: how long it may be unusable before the lease is
     closed and another tried. close_when: when the lease is closed; idle: seconds without work that are idleness.
     detach: leave it alone once it has started; then it is paid for in one go, as long as it may last.
-    approves: the pool may be approved what later tries and extensions need, too.
+    approves: the pool may be approved what later tries and extensions need, too. recover: a guard of this home goes on
+    with it where nobody watches, on other machines, within the budget, which has to be named.
     """
 
     rent: Rent
@@ -82,6 +92,7 @@ class Run(Request["RunFinished"]):
     idle: int = 600
     detach: bool = False
     approves: bool = False
+    recover: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no run can be. Raises NotForARun, InvalidInput."""
@@ -95,6 +106,8 @@ class Run(Request["RunFinished"]):
                 "Somebody has to stay to see that a lease is idle",
                 "stay, or close it when its command is done.",
             )
+        if self.recover and self.budget is None:
+            raise BudgetMissing()
         if min(self.start_within, self.gone_after, self.at_most, self.idle) <= 0:
             raise InvalidInput("Nothing can be waited for that takes no time", "set the times above zero.")
 
@@ -119,7 +132,8 @@ class Run(Request["RunFinished"]):
             budget = parse_amount(str(self.budget), client.money.decimals)
         assert self.rent.workload is not None
         pinned = await client.pin(self.rent.workload)
-        seconds = self.at_most if self.detach else min(self.rent.seconds or _STEP, self.at_most)
+        whole = self.detach and not self.recover
+        seconds = self.at_most if whole else min(self.rent.seconds or _STEP, self.at_most)
         rent = replace(
             self.rent, workload=pinned.workload, seconds=seconds, wait=False, close_when_done=False
         )
@@ -146,7 +160,15 @@ class Run(Request["RunFinished"]):
         elif known is not None:
             price = rules_of(known).price
         return RunRules(
-            self.start_within, self.gone_after, step, self.at_most, price, budget, self.close_when, self.idle
+            self.start_within,
+            self.gone_after,
+            step,
+            self.at_most,
+            price,
+            budget,
+            self.close_when,
+            self.idle,
+            recover=self.recover,
         )
 
 
@@ -201,8 +223,8 @@ class RunPlan(Plan["RunFinished"]):
     async def prepare(self) -> AsyncIterator[Step]:
         """Note the run, and do what is due for leases of earlier ones."""
         if self.known is None:
-            self._begin()
-        async for step in settle_runs(self.client, but=self.request.name):
+            await self._begin()
+        async for step in settle_runs(self.client, but=(self.request.name,)):
             yield step
 
     async def steps(self) -> AsyncIterator[Step]:
@@ -218,7 +240,7 @@ class RunPlan(Plan["RunFinished"]):
     def _leaves(self) -> bool:
         return isinstance(self.request, Run) and self.request.detach
 
-    def _begin(self) -> None:
+    async def _begin(self) -> None:
         request, client = self.request, self.client
         assert isinstance(request, Run)
         assert self.rent is not None
@@ -226,6 +248,10 @@ class RunPlan(Plan["RunFinished"]):
         runs = client.home.runs(client.deployment)
         if (before := runs.get(request.name)) is not None and before.owed:  # what it owes is not forgotten
             runs.keep(replace(before, name=f"{request.name[:48]}.{before.began}"))
+        if request.recover:
+            await keep_recipe(client, request.name, self.rent, self.code, approves=request.approves)
+        else:
+            client.home.jobs(client.deployment).drop(request.name)
         outputs, folder = bool(self.rent.workload.outputs), str(request.results.absolute())
         rules = asdict(self.rules)
         runs.keep(
@@ -275,18 +301,34 @@ class RunFinished(Step):
         }
 
 
-async def settle_runs(client: PoolClient, *, but: str = "") -> AsyncIterator[Step]:
+async def settle_runs(client: PoolClient, *, but: Collection[str] = ()) -> AsyncIterator[Step]:
     """Do what is due for leases that runs of this account gave up: cancel what was never started, close what started
-    after all, note what they cost. but: a run that is carried on anyway.
+    after all, note what they cost. but: runs that are carried on anyway.
 
     Raises ChainError, WalletError.
     """
     runs = client.home.runs(client.deployment)
     for name in runs.names():
-        record = runs.get(name) if name != but else None
+        record = runs.get(name) if name not in but else None
         if record is not None and record.owed and record.account == client.account:
             async for step in Acting(client, name, rules_of(record)).settle():
                 yield step
+
+
+async def carrying(client: PoolClient, name: str, memory: Memory) -> Acting | None:
+    """One run as a guard carries it on, with what it was begun with; `None` where it is not to be recovered.
+
+    memory: what the guard remembers of it. Raises RunUnreadable, CodeInvalid.
+    """
+    record = client.home.runs(client.deployment).get(name)
+    if record is None or not rules_of(record).recover:
+        return None
+    recipe = await recipe_of(client, name)
+    if recipe is None:
+        return None
+    return Acting(
+        client, name, rules_of(record), recipe.rent, None, recipe.approves, memory, code=recipe.code
+    )
 
 
 def run_named(workload: Workload, folder: Path | None) -> str:
@@ -425,7 +467,8 @@ class _Following:
 def _waits(acted: RunActed) -> str:
     name, act = acted.record.name, acted.act
     if act.place < 0:
-        return f"Run {name} waits for a machine that is late"
+        fits = "that fits" if act.why == "machine" else "that is late"
+        return f"Run {name} waits for a machine {fits}"
     machine = acted.tried.machine
     return {
         "sending": f"Waiting for the transaction that rents machine {machine}",

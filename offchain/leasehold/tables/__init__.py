@@ -3,12 +3,12 @@
     from leasehold.client import leases_of
     from leasehold.tables import leases_table
 
-    leases_table(await leases_of(pool), pool.money, {})   # a notebook draws it
+    leases_table(await leases_of(pool), pool.money)   # a notebook draws it
 
 The command line prints them, a page may draw the same; programs have `to_json` and the records themselves. Nothing
 here decides, asks or waits, and no cell names a command: where a face has a word of its own for what is to be done, it
 is handed in. Files stand in an order, from `_table` up:
-_table, _machines, _leases, _uses, _costs, _statements, _faults, _agreements, _pools, _providing, _measuring.
+_table, _machines, _leases, _uses, _costs, _statements, _faults, _agreements, _people, _pools, _measuring, _providing.
 """
 
 from typing import TYPE_CHECKING
@@ -38,6 +38,14 @@ if TYPE_CHECKING:
         rounds_table,
         seats_table,
     )
+    from leasehold.tables._people import (
+        access_table,
+        access_word,
+        audit_table,
+        beside_audit,
+        shared_leases,
+        tenants_table,
+    )
     from leasehold.tables._pools import (
         changes_table,
         licence_term,
@@ -49,6 +57,7 @@ if TYPE_CHECKING:
     )
     from leasehold.tables._providing import (
         changing_table,
+        duty_sentence,
         host_line,
         hosts_table,
         joining_rows,
@@ -65,7 +74,11 @@ __all__ = [
     "MACHINE_COLUMNS",
     "Pairs",
     "Table",
+    "access_table",
+    "access_word",
+    "audit_table",
     "bars",
+    "beside_audit",
     "changes_table",
     "changing_table",
     "costs_chart",
@@ -73,6 +86,7 @@ __all__ = [
     "delegates_table",
     "duties_table",
     "duty_line",
+    "duty_sentence",
     "fault_next",
     "fault_rows",
     "faults_table",
@@ -101,9 +115,11 @@ __all__ = [
     "readings_table",
     "rounds_table",
     "seats_table",
+    "shared_leases",
     "spent_table",
     "statements_table",
     "svg",
+    "tenants_table",
     "top_table",
     "trust_rows",
     "volumes_table",
@@ -117,13 +133,16 @@ _PARTS = {
     "_leases": ("lease_name", "lease_rows", "leases_table", "past_leases_table"),
     "_machines": ("MACHINE_COLUMNS", "image_table", "machine_rows", "machines_table"),
     "_measuring": ("duties_table", "duty_line", "rounds_table", "seats_table"),
+    "_people": (
+        "access_table", "access_word", "audit_table", "beside_audit", "shared_leases", "tenants_table",
+    ),
     "_pools": (
         "changes_table", "licence_term", "licences_table", "pool_rows", "pools_table", "powers_table",
         "trust_rows",
     ),
     "_providing": (
-        "changing_table", "host_line", "hosts_table", "joining_rows", "joining_table", "own_leases_table",
-        "own_machines_table",
+        "changing_table", "duty_sentence", "host_line", "hosts_table", "joining_rows", "joining_table",
+        "own_leases_table", "own_machines_table",
     ),
     "_statements": ("statements_table", "what_follows"),
     "_table": ("Pairs", "Table"),

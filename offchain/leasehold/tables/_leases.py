@@ -14,6 +14,7 @@ from leasehold.market import (
     format_duration,
     format_share,
     format_time,
+    per_hour,
 )
 from leasehold.tables._table import Pairs, Table
 
@@ -28,9 +29,12 @@ PAST_LEASE_COLUMNS: Final = (
 )  # fmt: skip
 
 
-def leases_table(bills: Iterable[LeaseBill], money: Money, exit_codes: Mapping[int, int]) -> Table:
+def leases_table(
+    bills: Iterable[LeaseBill], money: Money, exit_codes: Mapping[int, int] | None = None
+) -> Table:
     """Leases with what they have cost so far. exit_codes: of those whose command has ended, by their numbers."""
-    return Table(LEASE_COLUMNS, [_row(bill, money, exit_codes.get(bill.lease.id)) for bill in bills])
+    ended = exit_codes or {}
+    return Table(LEASE_COLUMNS, [_row(bill, money, ended.get(bill.lease.id)) for bill in bills])
 
 
 def past_leases_table(bills: Iterable[LeaseBill], money: Money) -> Table:
@@ -115,7 +119,7 @@ def _standing(view: LeaseView, money: Money) -> Iterator[tuple[str, str]]:
         yield "state", lease.state.word + (", under notice" if lease.noticed else "")
     yield "started" if lease.state is not LeaseState.OPENED else "opened", format_time(lease.start)
     yield "ends", f"{end} ({format_duration(bill.left)} left)" if bill.left else end
-    yield "price", f"{money.show(lease.price)} per GPU-hour"
+    yield "price", f"{money.show(lease.price)} {per_hour(view.sells_gpus)}"
     taken = {
         LeaseState.CANCELLED: "all of it comes back",
         LeaseState.REJECTED: f"closing it now would keep {money.show(bill.used)}, the hold fee",

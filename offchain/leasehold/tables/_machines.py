@@ -37,9 +37,9 @@ def machines_table(listings: Iterable[Listing]) -> Table:
     return Table(MACHINE_COLUMNS, [_row(listing) for listing in listings])
 
 
-def image_table(found: Iterable[ImageListing]) -> Table:
+def image_table(machines: Iterable[ImageListing]) -> Table:
     """The same, and how soon each would run an image."""
-    rows = [(*_row(row.listing), _cold_start(row.whole_seconds)) for row in found]
+    rows = [(*_row(row.listing), _cold_start(row.whole_seconds)) for row in machines]
     return Table((*MACHINE_COLUMNS, ">cold start"), rows)
 
 
@@ -109,7 +109,7 @@ def _what(listing: Listing) -> Iterator[tuple[str, str]]:
 
 def _offer(view: MachineView, said: Callable[[LeaseholdError], str]) -> Iterator[tuple[str, str]]:
     money = view.listing.money
-    yield from terms_rows(view.listing.machine.terms, money)
+    yield from terms_rows(view.listing.machine.terms, money, view.listing.sells_gpus)
     spot = "" if view.spot_price is None else f", as spot {money.show(view.spot_price)}"
     what = f"{format_share(view.share)} for {format_duration(view.seconds)}"
     yield what, f"{money.show(view.price)}{spot}"

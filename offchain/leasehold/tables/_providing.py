@@ -6,15 +6,17 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from leasehold.chain import format_lease
-from leasehold.client import HostLeft
+from leasehold.client import PROVE_TIME, HostLeft, ProviderDuty
 from leasehold.market import (
     Money,
+    fault_cost,
     format_amount,
     format_cells,
     format_duration,
     format_time,
     machine_state,
 )
+from leasehold.tables._measuring import Naming
 from leasehold.tables._table import Pairs, Table
 
 if TYPE_CHECKING:
@@ -92,6 +94,28 @@ def changing_table(changing: Iterable[ChangingHost]) -> Table:
     """Hosts whose machines would change."""
     rows = [(host.name, str(host.machine.id), ", ".join(host.changes)) for host in changing]
     return Table(CHANGING_COLUMNS, rows)
+
+
+def duty_sentence(duty: ProviderDuty, money: Money, named: Naming | None = None) -> str:
+    """What a provider should do about a machine, and until when. named: how this face names `answer`, `recover` a
+    machine and `appeal` against a fault of that number.
+    """
+    number, until = duty.machine.id, format_time(duty.until or 0)
+    what = duty.what if named is None else named(duty.what, duty.fault.id if duty.fault else number)
+    if duty.fault is not None:
+        cost = fault_cost(duty.fault, money)
+        return f"Fault {duty.fault.id} will cost {cost}: {what} until {until}, or let it stand."
+    if duty.what == "answer":
+        return f"Machine {number} is challenged until {until}: {what}."
+    if duty.what == "wait":
+        answered = format_time((duty.until or 0) - PROVE_TIME)
+        return (
+            f"Machine {number} did not answer by {answered}: anybody may prove it until {until}, then the question is "
+            "over. See that its agent runs."
+        )
+    if duty.machine.down:
+        return f"Machine {number} is down since {format_time(duty.machine.down_since)}: {what}."
+    return f"Machine {number} left a lease unstarted: {what}."
 
 
 def hosts_table(results: Mapping[str, str | HostLeft]) -> Table:

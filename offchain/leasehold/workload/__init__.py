@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from leasehold.workload._image import RegistryLogin, Ulimits
     from leasehold.workload._model import (
         UNSERVED_FIELDS,
+        Checkpoint,
         Code,
         DatasetMount,
         Egress,
@@ -43,6 +44,7 @@ __all__ = [
     "MAX_PACKED",
     "MAX_SEALED_BYTES",
     "UNSERVED_FIELDS",
+    "Checkpoint",
     "Code",
     "CodeContents",
     "CodeEntry",
@@ -94,8 +96,9 @@ _PARTS = {
     "_code_tree": ("MAX_CODE_TREE", "CodeEntry", "CodeKind", "CodeTree"),
     "_image": ("RegistryLogin", "Ulimits"),
     "_model": (
-        "UNSERVED_FIELDS", "Code", "DatasetMount", "Egress", "HttpProbe", "Port", "Protocol", "Readiness",
-        "Restart", "Runtime", "Share", "VolumeMount", "Workload", "WorkloadKind", "WorkloadOutput",
+        "UNSERVED_FIELDS", "Checkpoint", "Code", "DatasetMount", "Egress", "HttpProbe", "Port", "Protocol",
+        "Readiness", "Restart", "Runtime", "Share", "VolumeMount", "Workload", "WorkloadKind",
+        "WorkloadOutput",
     ),
     "_results": ("Manifest", "ManifestEntry", "ResultFolder", "fetch_results", "pack_outputs"),
     "_results_chosen": ("NoSuchResult",),

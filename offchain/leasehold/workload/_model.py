@@ -34,9 +34,9 @@ from leasehold.workload._image import (
     no_others,
 )
 from leasehold.workload._values import Bytes, Text, WorkloadPart, refuse
-from leasehold.workload._volumes import LEAST_VOLUME_BYTES, VolumeKey, VolumeName
+from leasehold.workload._volumes import LEAST_INTERVAL, LEAST_VOLUME_BYTES, VolumeKey, VolumeName
 
-UNSERVED_FIELDS: Final = ("checkpoint", "cluster", "tasks")
+UNSERVED_FIELDS: Final = ("cluster", "tasks")
 """Fields of version 1 that are refused by name for now."""
 
 _UNSERVED_VALUES: Final = {
@@ -266,6 +266,23 @@ class VolumeMount(WorkloadPart):
     key: Annotated[VolumeKey | None, Field(repr=False)] = None
 
 
+class Checkpoint(WorkloadPart):
+    """A folder of the lease's own at `path`, of which a copy is kept every `interval` seconds, sealed under `key`.
+    `command` brings it up to date before, inside the container, in `timeout` seconds; without one it is taken as it
+    lies there. `size` is the most that it holds. `name`: what its key is made of; one key opens all of one name.
+    `source`: a checkpoint (a CID) that the folder begins with.
+    """
+
+    path: ContainerPath = "/checkpoint"
+    interval: Annotated[Seconds, Field(ge=LEAST_INTERVAL, le=86_400)] = 600
+    command: Annotated[tuple[Text, ...], Field(min_length=1, max_length=1024)] | None = None
+    timeout: Annotated[Seconds, Field(ge=1, le=600)] = 60
+    size: Annotated[Bytes, Field(ge=LEAST_VOLUME_BYTES)] | None = None
+    name: VolumeName = "checkpoint"
+    source: Cid | None = None
+    key: Annotated[VolumeKey | None, Field(repr=False)] = None
+
+
 class WorkloadOutput(WorkloadPart):
     """A file or folder that goes to IPFS at the end: sealed to `recipients`, or `public` for all to read."""
 
@@ -359,6 +376,7 @@ class Workload(WorkloadPart):
     registry: RegistryLogin | None = None
     code: Code | None = None
     volumes: Annotated[tuple[VolumeMount, ...], Field(min_length=1, max_length=16)] | None = None
+    checkpoint: Checkpoint | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -377,9 +395,11 @@ class Workload(WorkloadPart):
         volumes = self.volumes or ()
         mounted = [dataset.path for dataset in self.datasets] + [volume.path for volume in volumes]
         check_apart("volumes" if volumes else "datasets", mounted)
-        for volume in volumes:
+        if self.checkpoint is not None:
+            check_apart("checkpoint", [*mounted, self.checkpoint.path])
+        for kind, path in self._written:
             # Its results are taken of a lease that is over, whose volumes are closed.
-            check_apart("outputs and volumes", [volume.path, *(output.path for output in self.outputs)])
+            check_apart(f"outputs and {kind}s", [path, *(output.path for output in self.outputs)])
         if len(names := [volume.name for volume in volumes]) != len(set(names)):
             raise refuse("volumes: one is named twice")
         check_apart("outputs", [output.path for output in self.outputs])
@@ -401,11 +421,15 @@ class Workload(WorkloadPart):
         """Nothing of it can be written where a dataset is mounted, which nobody writes to, and what is put into the
         container before its start would lie beneath a volume.
         """
-        mounts = [("dataset", dataset.path) for dataset in self.datasets]
-        mounts += [("volume", volume.path) for volume in self.volumes or ()]
-        for kind, path in mounts:
+        for kind, path in [("dataset", dataset.path) for dataset in self.datasets] + self._written:
             if PurePosixPath(code.path).is_relative_to(path):
                 raise refuse(f"code: {code.path} lies in the {kind} at {path}")
+
+    @property
+    def _written(self) -> list[tuple[str, str]]:
+        """What of the host's is mounted for it to write to, and where."""
+        mounts = [("volume", volume.path) for volume in self.volumes or ()]
+        return mounts if self.checkpoint is None else [*mounts, ("checkpoint", self.checkpoint.path)]
 
     def _check_login(self, login: RegistryLogin) -> None:
         """A password for one registry is shown to no other."""
@@ -430,6 +454,14 @@ class Workload(WorkloadPart):
     def with_code(self, code: Code) -> Self:
         """The same with a folder of code, in which its command runs unless another `workdir` is named."""
         return self.validated(code=code, workdir=self.workdir or code.path)
+
+    def restored_from(self, cid: str) -> Self:
+        """The same, beginning with that checkpoint; itself where it makes none."""
+        if self.checkpoint is None:
+            return self
+        return self.model_copy(
+            update={"checkpoint": self.checkpoint.model_copy(update={"source": _cid(cid)})}
+        )
 
     def validated(self, **fields: object) -> Self:
         """The same with other fields, looked at as a whole. Raises ValidationError."""

@@ -1,7 +1,7 @@
 """Which of a lease's results are wanted, and how they come to lie beside what is there already.
 
 A wish is a pattern as a shell has them. One that begins with a slash means a path in the container, `/outputs/*.pt`;
-any other a name wherever it is, `*.pt`. A folder's name means all that is in it.
+any other a name, or the end of a path, wherever it is: `*.pt`, `model/*.pt`. A folder's name means all that is in it.
 """
 
 from __future__ import annotations
@@ -96,9 +96,10 @@ def _contents(staging: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _means(wish: str, path: PurePosixPath) -> bool:
-    if wish.startswith("/"):
-        return fnmatchcase(str(path), wish.rstrip("/") or "/")
-    return fnmatchcase(path.name, wish.rstrip("/"))
+    wish = wish.rstrip("/") or "/"
+    if "/" in wish:
+        return fnmatchcase(str(path), wish if wish.startswith("/") else f"*/{wish}")
+    return fnmatchcase(path.name, wish)
 
 
 def _leads_into(wish: str, output: str) -> bool:

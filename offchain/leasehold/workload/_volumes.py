@@ -1,4 +1,4 @@
-"""What a volume is called and by which key it is sealed.
+"""What a volume is called and by which key it is sealed; and a checkpoint, which is one of a lease's own.
 
 The key is the tenant's: made of one signature of the account that rents and of the volume's name, so that the same
 wallet makes it again on any computer. It travels inside the sealed workload, and is on no disk of the machine's.
@@ -14,6 +14,8 @@ from leasehold.workload._values import refuse
 
 LEAST_VOLUME_BYTES: Final = 32 << 20
 """Below that a file system is mostly its own tables."""
+LEAST_INTERVAL: Final = 10
+"""Seconds between two checkpoints at least: each has its host read the whole folder."""
 KEY_BYTES: Final = 32
 _DOMAIN: Final = b"leasehold volume key 1"
 

@@ -411,12 +411,28 @@ async def test_a_line_has_its_speed() -> None:
 
 async def test_time_is_rationed_only_when_turns_are_slow() -> None:
     now = 0.0
-    ration = Ration(lambda: now, RateLimit(1, 4))
+    ration = Ration(lambda: now, RateLimit(1, 4), lambda: now)
     assert ration.spend("busy", 3) == 0
     now = 0.5  # what the loop did meanwhile took half a second
     await asyncio.sleep(0)
     assert ration.spend("busy", 1) > 1
     assert ration.spend("other", 0.1) == 0
+
+
+async def test_what_a_busy_host_takes_from_the_loop_is_charged_to_nobody() -> None:
+    """An upload beside containers that had all processors came at 15 KB/s: the time in which it waited was its own."""
+    now = worked = 0.0
+    ration = Ration(lambda: now, RateLimit(1, 4), lambda: worked)
+    ration.spend("anybody", 0)
+    now = 5.0
+    await asyncio.sleep(0)
+    with ration.measured("upload") as debt:
+        now += 10
+    assert debt() == 0
+    with ration.measured("busy") as debt:
+        now += 10
+        worked += 10
+    assert debt() > 1
 
 
 async def test_openings_wait_for_their_turn(world: World) -> None:

@@ -13,7 +13,7 @@ import os
 import random
 import re
 import socket
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,10 +27,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from devnet.patience import patient
-from leasehold.market.wire import UPLOAD
 
 from .conftest import LEASE, World
-from .test_every_operation import OPERATIONS
+from .test_every_operation import OPERATIONS, VALUES
 
 REQUESTS = 10_000
 SIGNED = 0.8
@@ -57,6 +56,7 @@ class Signing:
     world: World
     chance: random.Random = field(default_factory=lambda: random.Random(SEED))
     statuses: Counter[int] = field(default_factory=Counter)
+    by_operation: defaultdict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     failures: list[str] = field(default_factory=list)
 
     async def __call__(self, request: Request) -> Response:
@@ -76,6 +76,7 @@ class Signing:
         ):
             status, read = answer.status_code, await _beginning(answer)
         self.statuses[status] += 1
+        self.by_operation[f"{request.method} {_kind(raw)}"][status] += 1
         if status >= 500:
             self.failures.append(f"{status} for {request.method} {raw}?{query}: {read[:200]!r}")
         return Response(read, status, media_type=answer.headers.get("content-type"))
@@ -84,17 +85,29 @@ class Signing:
         """Mostly of the lease that there is, and with the digest of what is sent."""
         if self.chance.random() < SIGNED:
             path = re.sub(r"^(/v1/leases)/[^/]*", r"\1/12", path)
-            path = re.sub(r"^(/v1/workloads)/[^/]*$", rf"\1/{hashlib.sha256(body).hexdigest()}", path)
+            named = r"^(/v1/workloads|/v1/leases/12/(?:code|code-packs|closing-orders))/[^/]*$"
+            path = re.sub(named, rf"\1/{hashlib.sha256(body).hexdigest()}", path)
         return path
 
     async def _signature(self, method: str, path: str, query: str, body: bytes) -> dict[str, str]:
-        meant = [o for o in OPERATIONS if o.op == UPLOAD] if method == "PUT" else []
-        meant += [o for o in OPERATIONS if (o.method, o.path) == (method, path)]
+        meant = [o for o in OPERATIONS if o.method == method and _has(path, o.path)]
         operation = meant[0] if meant and self.chance.random() < SIGNED else self.chance.choice(OPERATIONS)
         lease = LEASE if operation.lease else 0
         return await self.world.tenant.sign(
             method, path, query=query, body=body, lease=lease, op=operation.op
         )
+
+
+def _kind(path: str) -> str:
+    """Its operation's path, or nothing where it has none."""
+    return next((o.path for o in OPERATIONS if _has(path, o.path)), "")
+
+
+def _has(path: str, example: str) -> bool:
+    """Whether the path is of the same operation as this one."""
+    names, known = path.split("/"), example.split("/")
+    same = (name == wanted or wanted in VALUES.values() for name, wanted in zip(names, known, strict=False))
+    return len(names) == len(known) and all(same)
 
 
 async def _beginning(answer: httpx.Response) -> bytes:
@@ -150,8 +163,14 @@ async def test_no_request_makes_it_fail(signing: tuple[Signing, str], tmp_path: 
         *command, cwd=tmp_path, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
     )
     said, _ = await running.communicate()
-    print(dict(proxy.statuses))
+    print(
+        dict(proxy.statuses),
+        {operation: dict(statuses) for operation, statuses in proxy.by_operation.items()},
+    )
     assert proxy.failures == []
     assert running.returncode == 0, said.decode()[-4000:]
     assert proxy.statuses.total() >= REQUESTS
     assert proxy.statuses[200] >= REQUESTS // 20, "most never got past the signature"
+    described = [operation for operation in OPERATIONS if not operation.headers]  # the others upgrade
+    unheard = [o.name for o in described if not set(proxy.by_operation[o.name]) - {401, 403}]
+    assert not unheard, "an operation was never reached"

@@ -40,8 +40,11 @@ from leasehold.chain import (
     decode_log,
     parse_lease,
 )
+from leasehold.cli import access
 from leasehold.cli import rent as renting
+from leasehold.client import SshDoor
 from leasehold.market import canonical
+from leasehold.market.wire import AgentUnreachable
 from leasehold_agent._runtime import LeaseHandle, PublishedPort, ServeContext, VolumeFacts
 from leasehold_agent.api import ApiServer
 from leasehold_agent.ssh import SshServer
@@ -461,6 +464,21 @@ def test_ssh_without_a_key_of_the_workload(
     assert "from inside" in capfd.readouterr().out
     assert served("ssh", "1", "--", "exit 9", wallet=RENTER, ok=False).code == 9
     assert not list(served.home.glob("leasehold-ssh-*"))
+
+
+def test_ssh_to_an_agent_that_is_gone_is_one_sentence(
+    served: Cli, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """OpenSSH is not even begun: it would say that a connection was refused."""
+
+    async def nobody(*_: object) -> SshDoor:
+        raise AgentUnreachable("Machine 1's agent does not answer:", "see `leasehold show`.")
+
+    monkeypatch.setattr(access, "mint_key", nobody)
+    refused = served("ssh", "1", "--", "true", wallet=RENTER, ok=False)
+    assert refused.err.count("\n") == 1
+    assert "does not answer" in refused.err
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.slow

@@ -68,6 +68,13 @@ def test_it_is_shown_asked_once_and_done(cli: Cli, hosts: Hosts) -> None:
     assert [(each["host"], each["machine"]) for each in done["joined"]] == [("one", 1), ("two", 2)]
     assert [each["host"] for each in done["left"]] == ["gone"]
 
+    code, out, err = fleet(cli, hosts, "join", "--only", "gone", "--yes", ok=False)
+    assert (code, "has to join" in out, "nothing was sent: gone could not be asked" in out) == (
+        8,
+        False,
+        True,
+    )
+
     code, out, _ = fleet(cli, hosts, "join", "--only", "rack", "--only", "two")
     assert (code, "one: it is machine 1 already" in out, "No host has to join." in out) == (0, True, True)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .conftest import Cli, Pool
+from devnet.safe import make_safe
+from leasehold.chain import Rpc
+
+from .conftest import Cli, Pool, signer_of
 from .people import add_wallets, tampered
 
 
@@ -239,3 +243,31 @@ def test_a_group_that_provides_signs_offers_too(lab: Lab, pool: Pool) -> None:
     written = read_file(made, OfferFile)
     assert (written.offer, written.provider) == (offer, lab.address)
     assert "Only calls" in lab.cli("group", "renew", str(path), ok=False).err
+
+
+@pytest.mark.slow
+def test_a_safe_acts_by_its_owners(cli: Cli, pool: Pool, tmp_path: Path) -> None:
+    """By its address or by a name; from the proposal to the payment, and a key for the agents."""
+    people = add_wallets(cli, pool)
+
+    async def made() -> str:
+        async with Rpc([pool.anvil.url]) as rpc:
+            owners = [people[name] for name in ("ada", "grace", "edsger")]
+            return await make_safe(rpc, signer_of(pool, 7), owners, 2)
+
+    safe = asyncio.run(made())
+    cli("wallet", "deposit", "10", "--to", safe, "--approve", "--yes", wallet="barbara")
+    lab = Lab(cli, people, safe, tmp_path)
+    path = tmp_path / "pay.json"
+    pay = ("wallet", "withdraw", "4", "--to", people["barbara"], "--proposal", str(path))
+    cli(*pay, "--as-safe", safe, "--json", wallet="ada")
+    lab.run(path, "grace", "edsger")
+    assert "no Safe that can act here" in cli(*pay, "--as-safe", people["ada"], wallet="ada", ok=False).err
+    assert "not both" in cli(*pay, "--as-safe", safe, "--as-group", "lab", wallet="ada", ok=False).err
+    told = cli("group", "safe", "lab", safe, "--json").json
+    assert (told["address"], told["threshold"], told["safe"]) == (safe, 2, True)
+    assert lab.ledger() == "6"
+    session = tmp_path / "session.json"
+    cli("group", "session", "lab", "--proposal", str(session))
+    lab.run(session, "ada", "grace")
+    assert any(safe.lower() in kept.name for kept in (cli.home / "sessions").iterdir())

@@ -95,7 +95,7 @@ def test_bad_joins_name_what_is_wrong(cli: Cli, host: Host, kubo: Kubo) -> None:
 
 def test_terms_change_and_keep_what_is_not_given(market: Cli) -> None:
     dry = cli_terms(market, "--price", "3", "--dry-run")
-    assert "3 TUSD per GPU-hour" in dry
+    assert "3 TUSD an hour for a GPU" in dry
     said = cli_terms(market, "--price", "3", "--max", "2d", "--yes")
     assert "10m to 2d" in said
     (machine,) = market("provider", "machines", "--json", wallet=PROVIDER).json

@@ -141,7 +141,7 @@ def test_what_lies_in_the_ledger_is_used_first(market: Cli) -> None:
 def test_the_renters_maximum_is_kept(market: Cli) -> None:
     refused = market(*RENT, "--machine", "1", "--max-price", "2.4", wallet="renter", ok=False)
     assert refused.code == 9
-    assert "asks 2.5 TUSD per GPU-hour and your maximum is 2.4 TUSD" in refused.err
+    assert "asks 2.5 TUSD an hour and your maximum is 2.4 TUSD" in refused.err
     assert len(refused.err.strip().splitlines()) == 1
     assert balance(market)["wallet"] == "1000000"
 

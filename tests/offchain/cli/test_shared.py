@@ -97,7 +97,7 @@ def test_an_error_is_a_sentence_and_an_option_that_is_not_taken_is_none() -> Non
 def test_what_typer_sees_is_the_commands_own_and_then_the_shared_options_in_one_order() -> None:
     assert list(inspect.signature(build).parameters) == [
         "ctx", "what", "deep", "width", "height",
-        "for_account", "as_group", "proposal", "wallet", "password_file", "dry_run", "yes", "as_json",
+        "for_account", "as_group", "as_safe", "proposal", "wallet", "password_file", "dry_run", "yes", "as_json",
     ]  # fmt: skip
     assert (build.__name__, build.__doc__, build.__module__) == ("build", "Build something.", __name__)
     assert not hasattr(build, "__wrapped__")

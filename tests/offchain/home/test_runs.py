@@ -23,6 +23,15 @@ def test_a_run_comes_back_as_it_was_noted(chain: PoolChain, tmp_path: Path) -> N
     assert not record.with_try(0, given_up=GivenUp.KEPT).owed
 
 
+def test_amounts_of_any_size_come_back(chain: PoolChain, tmp_path: Path) -> None:
+    """A token with eighteen decimals has more units than a machine's word."""
+    runs = Home(tmp_path).runs(chain.deployment)
+    tries = (Try(1, "ab", escrow=10**24, cost=3 * 10**30),)
+    record = RunRecord("train", "0xA", "wish", 1, {"budget": 10**30}, True, "/results", tries)
+    runs.keep(record)
+    assert runs.get("train") == record
+
+
 @pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "x" * 65, "é"])
 def test_a_name_that_would_lead_elsewhere(chain: PoolChain, tmp_path: Path, name: str) -> None:
     with pytest.raises(Exception, match="is no name for a run"):

@@ -399,3 +399,15 @@ def test_seconds_that_a_budget_pays_for() -> None:
     for left in range(1, 2_000_000, 77_777):
         seconds = affordable(777_777, 3, STEP, left)
         assert cost(777_777, 3, seconds, up=True) <= left
+
+
+def test_a_copy_of_each_checkpoint_is_kept_while_it_runs() -> None:
+    """Once each, and not of a machine that has done its work."""
+    lease = a_lease(1 << 16, 0, LeaseState.ACTIVE)
+    tried, seen = Try(1, "00", lease=1 << 16), TryLook(lease=lease, ordered=True, checkpoint="one")
+    record = replace(new_record(), tries=(tried,))
+    assert decide(RunLook(record, RULES, (seen,), 10)) == Act(Do.KEEP, 0, why="one")
+    kept = replace(record, tries=(replace(tried, checkpoint="one"),))
+    assert decide(RunLook(kept, RULES, (seen,), 10)).do is Do.WAIT
+    assert decide(RunLook(kept, RULES, (replace(seen, checkpoint="two"),), 10)).why == "two"
+    assert decide(RunLook(record, RULES, (replace(seen, exit_code=0),), 10)).do is Do.DONE

@@ -90,6 +90,7 @@ async def test_outputs_come_back_at_their_paths(ipfs: Ipfs, root: Path, tmp_path
         (["/out/m*/w*"], {"out/model/weights"}),
         (["/report.txt/"], {"report.txt"}),
         (["/public"], {"public/readme"}),
+        (["model/best", "*/readme"], {"out/model/best", "public/readme"}),
     ],
 )
 async def test_only_what_is_wanted(

@@ -398,3 +398,40 @@ class TestVolumes:
         signature = bytes(range(65))
         assert volume_key(signature) == volume_key(signature[:64] + b"\x1b") != volume_key(bytes(65))
         load(volumes=[self.volume | {"key": volume_key(signature)}])
+
+
+class TestCheckpoint:
+    def test_what_is_left_out_of_it(self) -> None:
+        checkpoint = load(checkpoint={}).checkpoint
+        assert checkpoint is not None
+        assert (checkpoint.path, checkpoint.interval, checkpoint.timeout) == ("/checkpoint", 600, 60)
+        assert (checkpoint.command, checkpoint.source, checkpoint.name) == (None, None, "checkpoint")
+        assert load().restored_from(CID) == load()
+        restored = load(checkpoint={"interval": "10m"}).restored_from(CID).checkpoint
+        assert restored is not None
+        assert restored.source == CID
+
+    @pytest.mark.parametrize(
+        ("fields", "problem"),
+        [
+            ({"checkpoint": {"interval": 9}}, "interval"),
+            ({"checkpoint": {"interval": "25h"}}, "interval"),
+            ({"checkpoint": {"timeout": 601}}, "timeout"),
+            ({"checkpoint": {"command": []}}, "command"),
+            ({"checkpoint": {"size": "16MiB"}}, "size"),
+            ({"checkpoint": {"name": ".mine"}}, "name"),
+            ({"checkpoint": {"key": "ab"}}, "key"),
+            ({"checkpoint": {"path": "/etc/keys"}}, "belongs to the system"),
+            ({"checkpoint": {"source": "here"}}, "is not a CID"),
+            ({"checkpoint": {"path": "/d/c"}, "datasets": [{"cid": CID, "path": "/d"}]}, "lies inside"),
+            ({"checkpoint": {"path": "/v"}, "volumes": [{"name": "v", "path": "/v"}]}, "lies inside"),
+            ({"checkpoint": {}, "outputs": [{"path": "/checkpoint/model"}]}, "lies inside"),
+            (
+                {"checkpoint": {}, "code": {"digest": "00" * 32, "path": "/checkpoint"}},
+                "lies in the checkpoint",
+            ),
+        ],
+    )
+    def test_what_is_refused(self, fields: dict[str, Any], problem: str) -> None:
+        with pytest.raises(WorkloadInvalid, match=problem):
+            load(**fields)

@@ -1,4 +1,4 @@
-"""`leasehold group create`, `list` and `show`: who the groups are that this computer knows."""
+"""`leasehold group create`, `safe`, `list` and `show`: who the groups are that this computer knows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, Invocation, shared
 from leasehold.cli._completion import known_groups
 from leasehold.cli._options import Read, argument, option
-from leasehold.client import group_json, group_rows, make_group, read_salt, standing_of
+from leasehold.client import group_json, group_rows, make_group, read_salt, safe_at, standing_of
 
 GroupName = Annotated[
     str, argument("NAME", "As `leasehold group list` shows it.", autocompletion=known_groups)
@@ -43,6 +43,26 @@ async def create(
     call.out.pairs(f"Group {name}", group_rows(group, account))
     if not call.out.as_json:
         call.out.say(f"Fill its ledger: leasehold wallet deposit AMOUNT --to {account}")
+
+
+@shared(ANSWERS)
+async def safe(
+    call: Invocation,
+    name: Annotated[str, argument("NAME", "What you call it; nobody else sees that.")],
+    address: Annotated[str, argument("ADDRESS", "The Safe's, version 1.3 or later.")],
+) -> None:
+    """Remember a Safe as a group: its owners approve what it does as tenant or provider. Nothing is sent.
+
+    Owners sign by their own wallets, the Safe itself says whether that is enough, and no transaction of it is needed.
+    After its owners have changed, remember it again.
+    """
+    async with open_session(call, account=False) as client:
+        group = await safe_at(client, address)
+    call.home.groups.add(name, group)
+    call.out.answer(group_json(name, group, group.at))
+    call.out.pairs(f"Safe {name}", group_rows(group, group.at))
+    if not call.out.as_json:
+        call.out.say(f"Fill its ledger: leasehold wallet deposit AMOUNT --to {group.at}")
 
 
 @shared(ANSWERS, "list")

@@ -38,15 +38,18 @@ FAILED = 8
 ON_HOSTS = ANSWERS | {"yes", "dry_run"}
 
 
+FleetFile = Annotated[
+    Fleet,
+    argument("FLEET.TOML", "The hosts: docs/guides/fleet.md says how it is written."),
+    Read(lambda text: Fleet.load(Path(text))),
+]
+
+
 @dataclass(frozen=True)
 class Hosts:
     """Which hosts are meant."""
 
-    fleet: Annotated[
-        Fleet,
-        argument("FLEET.TOML", "The hosts: docs/guides/fleet.md says how it is written."),
-        Read(lambda text: Fleet.load(Path(text))),
-    ]
+    fleet: FleetFile
     only: Annotated[
         tuple[str, ...],
         option("--only NAME", "Only hosts of that name or label. May be given several times."),
@@ -73,7 +76,7 @@ async def join(call: Invocation, *, hosts: Hosts, approve: Approve = False) -> i
     async with planned(call, FleetJoin(chosen, OpenSsh.of(chosen))) as plan:
         _show_joining(call, plan)
         if not plan.joining and not plan.unfunded:
-            return _nothing(call, plan, "No host has to join.")
+            return _nothing(call, plan, _why_nobody(plan.left))
         stake = plan.client.money.show(plan.payment.amount if plan.payment else 0)
         done = await carry_out(
             call,
@@ -168,6 +171,13 @@ def _show_joining(call: Invocation, plan: FleetJoinPlan) -> None:
         return
     many = len(plan.joining) + len(plan.left) + len(plan.unfunded)
     call.out.pairs(f"All together, {len(plan.joining)} of {many} hosts", joining_rows(plan))
+
+
+def _why_nobody(left: Sequence[HostLeft]) -> str:
+    failed = [host.host for host in left if host.problem]
+    if not failed:
+        return "No host has to join."
+    return f"No host joins, and nothing was sent: {', '.join(failed)} could not be asked; see what is said of each."
 
 
 def _tell(call: Invocation, step: Step) -> None:

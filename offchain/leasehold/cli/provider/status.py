@@ -5,9 +5,8 @@ from __future__ import annotations
 from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, WALLET, Invocation, shared
 from leasehold.cli.provider.money import say_due
-from leasehold.client import PROVE_TIME, ProviderDuty, provider_status
-from leasehold.market import Money, fault_cost, format_time
-from leasehold.tables import own_leases_table, own_machines_table
+from leasehold.client import provider_status
+from leasehold.tables import duty_sentence, own_leases_table, own_machines_table
 
 
 @shared(ANSWERS | WALLET)
@@ -20,26 +19,9 @@ async def status(call: Invocation) -> None:
         call.out.listing({"account": client.account, **told}, *table, empty=empty)
         call.out.table(*own_leases_table(known), empty="No leases are running.")
         for duty in known.duties:
-            call.out.warn(_said(duty, money))
+            call.out.warn(
+                duty_sentence(duty, money, lambda what, number: f"`leasehold provider {what} {number}`")
+            )
         if not call.out.as_json:
             say_due(call, known.due, money)
             call.out.say(f"In the ledger: {money.show(known.ledger)}.")
-
-
-def _said(duty: ProviderDuty, money: Money) -> str:
-    number, until = duty.machine.id, format_time(duty.until or 0)
-    if duty.fault is not None:
-        cost, appeal = fault_cost(duty.fault, money), f"`leasehold provider appeal {duty.fault.id}`"
-        return f"Fault {duty.fault.id} will cost {cost}: {appeal} until {until}, or let it stand."
-    if duty.what == "answer":
-        return f"Machine {number} is challenged until {until}: `leasehold provider answer {number}`."
-    if duty.what == "wait":
-        answered = format_time((duty.until or 0) - PROVE_TIME)
-        return (
-            f"Machine {number} did not answer by {answered}: anybody may prove it until {until}, then the question is "
-            "over. See that its agent runs."
-        )
-    recover = f"`leasehold provider recover {number}`"
-    if duty.machine.down:
-        return f"Machine {number} is down since {format_time(duty.machine.down_since)}: {recover}."
-    return f"Machine {number} left a lease unstarted: {recover}."

@@ -8,8 +8,7 @@ from leasehold.cli._carrying_out import open_session
 from leasehold.cli._command import ANSWERS, Invocation, shared
 from leasehold.cli._options import argument, option
 from leasehold.client import tenants_of
-
-_COLUMNS = ("account", ">leases", ">ended", ">rejected", ">failed", ">paid", ">days")
+from leasehold.tables import tenants_table
 
 
 @shared(ANSWERS)
@@ -28,15 +27,5 @@ async def tenants(
     """
     async with open_session(call, account=False) as client:
         records, symbol = await tenants_of(client, " ".join(query or ()), by=by), client.money.symbol
-    call.out.listing(
-        [record.to_json() for record in records],
-        _COLUMNS,
-        [
-            (
-                record.account, str(record.leases), str(record.ended), str(record.rejected), str(record.failed),
-                f"{record.paid:f} {symbol}", str(record.days),
-            )
-            for record in records
-        ],
-        empty="No tenant matches: widen the search.",
-    )  # fmt: skip
+    told = [record.to_json() for record in records]
+    call.out.listing(told, *tenants_table(records, symbol), empty="No tenant matches: widen the search.")

@@ -35,6 +35,8 @@ OPS: Final = (
     "lease.volumes",
     "lease.export",
     "lease.discard",
+    "lease.checkpoints",
+    "lease.checkpoint",
     "lease.audit",
     "lease.revoke",
 )

@@ -23,6 +23,8 @@ Phase = Literal[
 ]
 PowerWish = Literal["stop", "start", "restart"]
 """What a tenant can have done with a container while its lease goes on."""
+CheckpointWhy = Literal["interval", "notice", "stop", "asked"]
+
 Whole = Annotated[int, Field(ge=0)]
 _YEAR_9999 = 253_402_300_799  # its last second
 _NO_HOST_HAS = 2**63  # bytes, or seconds; less than this is false of what is no number, too
@@ -129,7 +131,7 @@ class LeaseStatus(WireDocument):
     its workload has it. `renews`: the lease, as it is shown, with whose data it goes on. `exit_code` is that of a
     command that has ended by itself, and is not started again; `closes_when_done`: the agent has an order to close the
     lease then. `volumes`: the names of those that it has, which are kept as long as it is. `host`: at which its ports
-    are published, if it has any.
+    are published, if it has any. `checkpoint`: the CID of its newest one.
     """
 
     lease: str
@@ -152,6 +154,7 @@ class LeaseStatus(WireDocument):
     exit_code: int | None = None
     closes_when_done: bool = False
     volumes: list[str] = []
+    checkpoint: str | None = None
 
 
 class ClosingOrderDocument(WireDocument):
@@ -213,6 +216,28 @@ class LeaseVolume(WireDocument):
 class LeaseVolumes(WireDocument):
     lease: str
     volumes: list[LeaseVolume]
+
+
+class CheckpointStanding(WireDocument):
+    """A whole checkpoint, which the machine's IPFS node keeps. `at`: when it was begun, unix seconds. `why` it was
+    taken; `read`: bytes that were read for it.
+    """
+
+    cid: str
+    at: Whole
+    why: CheckpointWhy
+    read: Whole = 0
+
+
+class LeaseCheckpoints(WireDocument):
+    """The checkpoints of a lease, the oldest first. `running`: one is being taken. `trouble`: why the last attempt made
+    none, in a sentence.
+    """
+
+    lease: str
+    kept: list[CheckpointStanding]
+    running: bool = False
+    trouble: str = ""
 
 
 class LeaseReading(WireDocument):

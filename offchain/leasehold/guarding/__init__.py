@@ -1,0 +1,63 @@
+"""A guard of somebody's leases, with nobody there: it looks, tells each cause once, and does what is due within bounds.
+
+    settings = GuardSettings.of(table)
+    guard = Guard(pool, settings, channels_of(settings))
+    async with guard.term_begun():
+        async for looked in guard.looks():
+            print(looked.new)
+
+Its files, in order: `_errors`, `_settings`, `_sights` (what a look knows), `_alerts` (what there is to tell of it),
+`_telling` (each once), `_deeds` (what is to be done), `_channels`, `_looking`, `_acting`, `_guard`, `_trying`. The
+first six decide, and touch nothing but the secrets that settings name.
+"""
+
+from typing import TYPE_CHECKING
+
+from leasehold._faces import face
+
+if TYPE_CHECKING:
+    from leasehold.guarding._alerts import Alert, AlertKind
+    from leasehold.guarding._channels import SIGNATURE, Channel, channels_of, signature
+    from leasehold.guarding._deeds import Deed
+    from leasehold.guarding._errors import (
+        GuardDeposed,
+        GuardSecretMissing,
+        GuardSettingWrong,
+        NoChannels,
+        NotDelivered,
+    )
+    from leasehold.guarding._guard import Guard, GuardLooked
+    from leasehold.guarding._settings import GuardSettings
+    from leasehold.guarding._trying import ChannelTried, try_channels
+
+__all__ = [
+    "SIGNATURE",
+    "Alert",
+    "AlertKind",
+    "Channel",
+    "ChannelTried",
+    "Deed",
+    "Guard",
+    "GuardDeposed",
+    "GuardLooked",
+    "GuardSecretMissing",
+    "GuardSettingWrong",
+    "GuardSettings",
+    "NoChannels",
+    "NotDelivered",
+    "channels_of",
+    "signature",
+    "try_channels",
+]
+
+_PARTS = {
+    "_alerts": ("Alert", "AlertKind"),
+    "_channels": ("SIGNATURE", "Channel", "channels_of", "signature"),
+    "_deeds": ("Deed",),
+    "_errors": ("GuardDeposed", "GuardSecretMissing", "GuardSettingWrong", "NoChannels", "NotDelivered"),
+    "_guard": ("Guard", "GuardLooked"),
+    "_settings": ("GuardSettings",),
+    "_trying": ("ChannelTried", "try_channels"),
+}  # fmt: skip
+if not TYPE_CHECKING:
+    __getattr__ = face(__name__, _PARTS)

@@ -1,0 +1,209 @@
+"""The ways to a person: a webhook, a letter, ntfy. Each takes one alert in a bounded time, or says that it did not.
+
+What a channel answers is never read beyond its status, it is never followed elsewhere, and nothing of its address is
+repeated in what is said of it: addresses hold secrets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import smtplib
+import socket
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from email.message import EmailMessage
+from typing import Any, Protocol
+
+import httpx
+import orjson
+
+from leasehold._connections import authorities, tidy
+from leasehold.guarding._alerts import harmless
+from leasehold.guarding._errors import NotDelivered
+from leasehold.guarding._settings import GuardSettings, MailSettings, NtfySettings, WebhookSettings
+
+SECONDS = 15.0
+"""For one alert on its way, from the name that is looked up to the answer's status."""
+SIGNATURE = "X-Leasehold-Signature"
+
+
+class Channel(Protocol):
+    """One way. name: as it is told of."""
+
+    name: str
+
+    async def send(self, alert: Mapping[str, Any]) -> None:
+        """Raises NotDelivered, GuardSecretMissing."""
+        ...
+
+
+def channels_of(settings: GuardSettings) -> tuple[Channel, ...]:
+    """Those that are set. Nothing is opened, and no secret is read, before something is sent."""
+    made: list[Channel] = []
+    if settings.webhook is not None:
+        made.append(Webhook(settings.webhook))
+    if settings.mail is not None:
+        made.append(Mail(settings.mail))
+    if settings.ntfy is not None:
+        made.append(Ntfy(settings.ntfy))
+    return tuple(made)
+
+
+def signature(secret: str, at: int, body: bytes) -> str:
+    """What stands in the header: the time in it is signed too, so that nobody replays an alert a year later."""
+    digest = hmac.digest(secret.encode(), f"{at}.".encode() + body, "sha256").hex()
+    return f"t={at},v1={digest}"
+
+
+@dataclass
+class Webhook:
+    settings: WebhookSettings
+    name: str = "webhook"
+    transport: httpx.AsyncBaseTransport | None = None
+    seconds: float = SECONDS
+
+    async def send(self, alert: Mapping[str, Any]) -> None:
+        body = orjson.dumps(dict(alert))
+        signed = signature(self.settings.secret.read(), int(time.time()), body)
+        headers = {"Content-Type": "application/json", SIGNATURE: signed}
+        await _post(self.name, self.settings.url, body, headers, self.transport, self.seconds)
+
+
+@dataclass
+class Ntfy:
+    settings: NtfySettings
+    name: str = "ntfy"
+    transport: httpx.AsyncBaseTransport | None = None
+    seconds: float = SECONDS
+
+    async def send(self, alert: Mapping[str, Any]) -> None:
+        token = self.settings.token
+        headers = {"Authorization": f"Bearer {token.read()}"} if token is not None else {}
+        message = {
+            "topic": self.settings.topic,
+            "title": title_of(alert),
+            "message": str(alert["said"]),
+            "priority": 4 if alert["urgent"] else 3,
+            "tags": [str(alert["kind"])],
+        }
+        await _post(
+            self.name, self.settings.url, orjson.dumps(message), headers, self.transport, self.seconds
+        )
+
+
+async def _post(
+    name: str,
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    transport: httpx.AsyncBaseTransport | None,
+    seconds: float,
+) -> None:
+    """Raises NotDelivered. The whole of it has `seconds`: a server that drips or never stops holds nobody up."""
+    try:
+        async with (
+            asyncio.timeout(seconds),
+            tidy(
+                httpx.AsyncClient(
+                    transport=transport, verify=authorities(), follow_redirects=False, trust_env=False
+                )
+            ) as client,
+            client.stream("POST", url, content=body, headers=dict(headers), timeout=seconds) as response,
+        ):
+            status = response.status_code
+    except TimeoutError:
+        raise NotDelivered(name, f"it did not answer within {seconds:.0f} s") from None
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise NotDelivered(name, f"it cannot be reached ({type(error).__name__})") from None
+    if not 200 <= status < 300:
+        raise NotDelivered(name, f"it answered {status}")
+
+
+def _opener(tls: bool, opened: list[socket.socket]) -> type[smtplib.SMTP]:
+    """smtplib's client, which leaves a second handle of its connection in `opened` as soon as there is one.
+
+    Its timeout is one for each byte: a server that drips would hold its thread for ever. Whoever has waited enough ends
+    the connection by that handle, under TLS and before it alike.
+    """
+
+    class Plain(smtplib.SMTP):
+        def _get_socket(self, *arguments: Any) -> Any:
+            connection = super()._get_socket(*arguments)  # type: ignore[misc]  # as smtplib's own subclass does
+            opened.append(connection.dup())
+            return connection
+
+    class Encrypted(smtplib.SMTP_SSL, Plain):
+        pass
+
+    return Encrypted if tls else Plain
+
+
+@dataclass
+class Mail:
+    """One letter at a time, by a thread that ends with the wait for it."""
+
+    settings: MailSettings
+    name: str = "mail"
+    seconds: float = SECONDS
+    trust: Callable[[], ssl.SSLContext] = ssl.create_default_context
+
+    async def send(self, alert: Mapping[str, Any]) -> None:
+        password = self.settings.password.read() if self.settings.password is not None else ""
+        letter, opened = letter_of(alert, self.settings), list[socket.socket]()
+        sending = asyncio.create_task(asyncio.to_thread(self._deliver, opened, letter, password))
+        late: set[asyncio.Task[None]] = set()
+        try:
+            _, late = await asyncio.wait({sending}, timeout=self.seconds)
+            if late:
+                _broken_off(opened)
+            await sending
+        except asyncio.CancelledError:
+            _broken_off(opened)
+            raise
+        except (OSError, smtplib.SMTPException, ValueError) as error:
+            slow = f"it did not answer within {self.seconds:.0f} s"
+            why = slow if late else f"it was not taken ({type(error).__name__})"
+            raise NotDelivered(self.name, why) from None
+        finally:
+            for handle in opened:
+                handle.close()
+
+    def _deliver(self, opened: list[socket.socket], letter: EmailMessage, password: str) -> None:
+        settings, context = self.settings, self.trust()
+        more: dict[str, Any] = {"context": context} if settings.tls == "tls" else {}
+        client = _opener(settings.tls == "tls", opened)
+        with client(settings.host, settings.at, timeout=self.seconds, **more) as server:
+            if settings.tls == "starttls":
+                server.starttls(context=context)
+            if settings.user is not None:
+                server.login(settings.user, password)
+            server.send_message(letter)
+
+
+def _broken_off(opened: list[socket.socket]) -> None:
+    """Whatever waits for the other side gets an error now."""
+    for handle in opened:
+        with contextlib.suppress(OSError):
+            handle.shutdown(socket.SHUT_RDWR)
+
+
+def letter_of(alert: Mapping[str, Any], settings: MailSettings) -> EmailMessage:
+    """The alert as a letter."""
+    letter = EmailMessage()
+    letter["Subject"] = title_of(alert)
+    letter["From"], letter["To"] = settings.sender, settings.to
+    letter["Message-ID"] = (
+        f"<{alert['id']}@leasehold.invalid>"  # a letter that is sent twice is seen to be one
+    )
+    letter.set_content(f"{alert['said']}\n")
+    return letter
+
+
+def title_of(alert: Mapping[str, Any]) -> str:
+    """A few words for a subject."""
+    about = f", lease {alert['lease']}" if alert.get("lease") else ""
+    return harmless(f"Leasehold: {str(alert['kind']).replace('-', ' ')}{about}", 120)
