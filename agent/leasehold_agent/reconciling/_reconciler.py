@@ -70,7 +70,7 @@ _LOOKS = 3
 _HEALTHY_SECONDS = 10
 _SIGKILLED = 128 + signal.SIGKILL
 """A command that ran so long is started again at once when it ends."""
-_MORE = 64 << 20
+_MORE = 16 << 20
 """Beside twice what there was before, outputs that did not fit are taken again: so often, and no more."""
 _CLEARING_SECONDS = 10
 """Before another lease makes way: file systems give the room of what was removed back in their own time."""
