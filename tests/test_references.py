@@ -215,6 +215,20 @@ def test_the_index_has_each_decision_once() -> None:
     assert sorted(listed) == sorted((page.name[:4], page.name, headings(page)[0][5:]) for page in PAGES)
 
 
+# ------------------------------------------------------------------------------------------------------- the site
+
+
+def test_the_site_leads_to_each_page_once() -> None:
+    listed = re.findall(r"^(?!:|```|#)(\S+)$", text_of(ROOT / "docs/index.md"), re.MULTILINE)
+    pages = [
+        page
+        for folder in ("", "guides", "reference", "tutorials")
+        for page in (ROOT / "docs" / folder).glob("*.md")
+    ]
+    names = [page.relative_to(ROOT / "docs").with_suffix("").as_posix() for page in pages]
+    assert sorted(listed) == sorted({*names, "decisions/README"} - {"index"})
+
+
 # ----------------------------------------------------------------------------------------------------------- names
 
 

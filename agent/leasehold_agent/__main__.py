@@ -7,6 +7,7 @@ import sys
 
 def main() -> None:
     """The console script."""
+    _without_trio()
     try:
         from leasehold_agent.cli import main as begin
     except ModuleNotFoundError as error:
@@ -19,6 +20,13 @@ def main() -> None:
         )
         sys.exit(1)
     begin()
+
+
+def _without_trio() -> None:
+    """What fetches over HTTP loads trio wherever it lies, for programs that run on it. This one does not, and its
+    memory is its host's.
+    """
+    sys.modules.setdefault("trio", None)  # type: ignore[arg-type]  # so an import finds that there is none
 
 
 if __name__ == "__main__":

@@ -473,6 +473,23 @@ class TestOnAHost:
         await rig.until(lambda: first not in rig.host.leases.folders())
         assert cid not in await rig.ipfs.pins()
 
+    async def test_what_is_here_from_before_is_not_taken_for_an_export(self, rig: Rig) -> None:
+        """Nor lost to one: a lease that moves back finds what it left here, which is older than what it brings."""
+        volume: dict[str, Any] = {"name": "models", "path": "/data", "size": SIZE, "key": "ab" * 32}
+        first = await rig.open(rig.workload(grace=0, volumes=[volume]))
+        await rig.reaches(first, LeaseState.ACTIVE)
+        await rig.inside(first, "echo old > /data/f")
+        await rig.chain.pool(TENANT).close(first)
+        await rig.until(lambda: not rig.host.volumes.held())
+        source = cid_of_digest(hashlib.sha256(b"newer").digest())
+        second = await rig.open(rig.workload(grace=0, volumes=[volume | {"source": source}]))
+        await rig.until(lambda: rig.host.leases.folder(second).load().failure is not None)
+        assert rig.host.leases.folder(second).load().failure == "unsupported"
+        await rig.reaches(second, LeaseState.CANCELLED)
+        third = await rig.open(rig.workload(grace=0, volumes=[volume]))
+        await rig.reaches(third, LeaseState.ACTIVE)
+        assert (await rig.inside(third, "cat /data/f"))[1] == "old\n"
+
     async def test_a_source_that_nobody_has_is_no_lease(self, rig: Rig) -> None:
         source = cid_of_digest(hashlib.sha256(b"nobody's").digest())
         volume = {"name": "models", "path": "/data", "size": SIZE, "key": "ab" * 32, "source": source}

@@ -26,8 +26,10 @@ from leasehold_agent.chain import ChainSnapshot, Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import MaintenanceWindow, MountSpace, SealedDisk
 from leasehold_agent.reconciling import Carrying, Checkpoints, Containers, LeaseBook
-from leasehold_agent.reconciling._checkpoint_due import checkpoint_mount, due, folder_name, warned_of
+from leasehold_agent.reconciling._checkpoint_due import due, wait_before, warned_of
+from leasehold_agent.reconciling._checkpoint_folder import checkpoint_mount, folder_name
 from leasehold_agent.reconciling._checkpoints import _AT_ONCE
+from leasehold_agent.reconciling._plan import Actual, BringUp, Rules, plan
 from leasehold_agent.reconciling._restoring import goes_on
 from leasehold_agent.store import (
     CheckpointNotes,
@@ -94,6 +96,11 @@ class TestWhen:
         assert due(MADE, slow, "maintenance 9", 0, NOW + 399) is None
         assert due(MADE, slow, "maintenance 9", 0, NOW + 400) == "notice"
 
+    def test_who_asks_again_and_again_waits_a_little(self) -> None:
+        assert wait_before(self.notes, NOW + 1) == 0
+        assert wait_before(replace(self.notes, took=5), NOW + 5) == 15
+        assert wait_before(replace(self.notes, took=600), NOW + 600) == 60
+
     def test_what_is_ahead_in_one_word(self) -> None:
         window = MaintenanceWindow(NOW, NOW + 60)
         assert warned_of(None, None) == ""
@@ -117,6 +124,19 @@ class TestWhen:
         assert not goes_on(named, MADE, same=False)
         assert not goes_on(MADE, None, same=False)
         assert not goes_on(MADE, MADE.model_copy(update={"key": "cd" * 32}), same=True)
+
+    def test_a_container_that_is_held_for_one_is_left_alone(self) -> None:
+        """Paused by anybody else it is brought up again, and so it is after a run of the agent that held it."""
+        rules = Rules(boot="b1", confirmations=0, start_margin=20, retention_min=0, retention_max=0)
+        notes = Notes(tenant=A, author=A, machine=1, workload=DIGEST.hex(), launched=True, boot="b1")
+        chain = ChainSnapshot(current=True, block=1, now=NOW, leases={LEASE: LEASED})
+        paused = Actual(notes, replace(RUNS, state="paused"))
+        assert plan(chain, {LEASE: paused}, rules) == [BringUp(LEASE)]
+        assert plan(chain, {LEASE: replace(paused, held=True)}, rules) == []
+        exited = replace(
+            paused, held=True, container=replace(RUNS, state="exited", exit_code=1, started_at=0.0)
+        )
+        assert plan(chain, {LEASE: exited}, rules) != []
 
 
 class TestNotes:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import importlib
 import json
 import ssl
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,6 +29,7 @@ from leasehold.chain import Deployment, FaultKind, LeaseState
 from leasehold.chain.typed import Domain, Operate
 from leasehold.errors import SettingsError
 from leasehold.market import DocumentInvalid, Hardware, MachineFile
+from leasehold_agent import __main__
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._serve import other_engine, serve
 from leasehold_agent.cli import _app as cli
@@ -295,6 +298,17 @@ def test_an_error_is_one_sentence(
 async def test_status_before_the_first_run(invoke: Callable[..., Any], tmp_path: Path) -> None:
     done = await invoke({"state_dir": str(tmp_path)}, "status")
     assert done.exit_code == 1
+
+
+def test_the_agent_loads_no_trio(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leasehold_agent.cli.main", lambda: None)
+    monkeypatch.setitem(sys.modules, "trio", sys)  # whoever has it by then keeps it
+    __main__.main()
+    assert sys.modules["trio"] is sys
+    monkeypatch.delitem(sys.modules, "trio")
+    __main__.main()
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("trio")
 
 
 def test_many_threads_have_few_arenas(monkeypatch: pytest.MonkeyPatch) -> None:

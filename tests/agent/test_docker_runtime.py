@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
+import os
 import re
 from collections.abc import AsyncIterator
 from datetime import datetime
@@ -16,8 +18,8 @@ from devnet.patience import patient
 from leasehold.chain import LeaseState
 from leasehold_agent._errors import EngineDown, NoContainer
 from leasehold_agent._runtime import LogView
-from leasehold_agent.engine import ContainerFacts
-from leasehold_agent.engine._streams import EngineStreams, _Frames
+from leasehold_agent.engine import ContainerFacts, _streams
+from leasehold_agent.engine._streams import DockerExec, EngineStreams, _Frames
 from leasehold_agent.reconciling._leases import Record
 from leasehold_agent.reconciling._phases import phase_of
 from leasehold_agent.store import Notes
@@ -63,6 +65,38 @@ class TestExec:
         feeding = asyncio.create_task(feed())
         assert (await read_to_end(stream))[1] == sent
         await feeding
+        assert await stream.wait() == 0
+        await stream.close()
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("runtime", [None, "gvisor"])
+    async def test_much_input_goes_past_the_engine(self, rig: Rig, runtime: str | None) -> None:
+        if runtime is not None and "runsc" not in rig.host.facts.engine.runtimes:
+            pytest.skip("no runsc on this machine")
+        lease = await running(rig, **({"runtime": runtime} if runtime else {}))
+        sent = os.urandom(5 << 20)
+        stream = await rig.runtime.exec(lease, ["sha256sum"])
+        reading = asyncio.create_task(read_to_end(stream))
+        await stream.write(sent)
+        assert isinstance(stream, DockerExec)
+        assert stream.has_pipe
+        await stream.write_eof()
+        assert (await reading)[1].split()[0].decode() == hashlib.sha256(sent).hexdigest()
+        assert await stream.wait() == 0
+        await stream.close()
+
+    @pytest.mark.slow
+    async def test_much_input_where_the_agent_may_not_reach_it(
+        self, rig: Rig, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It goes through the engine, as all else."""
+        monkeypatch.setattr(_streams, "input_pipe_of", lambda container, pid: None)
+        lease = await running(rig)
+        stream = await rig.runtime.exec(lease, ["wc", "-c"])
+        reading = asyncio.create_task(read_to_end(stream))
+        await stream.write(bytes(5 << 20))
+        await stream.write_eof()
+        assert (await reading)[1].split() == [b"5242880"]
         assert await stream.wait() == 0
         await stream.close()
 

@@ -96,9 +96,13 @@ class Agent:
         self.results = Publishing(chain, containers, self.book, supplies, cast(Any, None))
         self.starting = Starting(chain, containers, self.book, cast(Any, self.node), lambda *_: DOCUMENT)
         volumes = devices = readers = cast(Any, Obliging())
-        carrying = cast(Any, NoExports())
-        self.changes = Changes(chain, containers, self.book, volumes, carrying, self.results, devices)
-        self.ending = Ending(chain, containers, self.book, volumes, carrying, self.results, devices, readers)
+        carrying = checkpoints = cast(Any, NoExports())
+        self.changes = Changes(
+            chain, containers, self.book, volumes, carrying, checkpoints, self.results, devices
+        )
+        self.ending = Ending(
+            chain, containers, self.book, volumes, carrying, checkpoints, self.results, devices, readers
+        )
 
 
 @pytest.fixture

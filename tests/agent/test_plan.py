@@ -299,6 +299,19 @@ def test_a_result_that_a_former_one_stands_for_again_is_published_again() -> Non
     assert the_plan(replace(ENDED, result=cid_to_bytes(second)), actual) == []
 
 
+def test_outputs_that_found_no_room_are_not_deleted_at_once() -> None:
+    """A disk may be full for a moment, on a host that keeps nothing longer than it must."""
+    notes = replace(OVER, published=True, lacked=0, billed=600, gone_at=NOW - 3_599, gone_block=50)
+    rules = replace(RULES, retention_min=0, retention_max=0)
+    here = {LEASE: Actual(notes, container("exited"))}
+    chain = ChainSnapshot(current=True, block=100, now=NOW, leases={LEASE: ENDED})
+    assert plan(chain, here, rules) == []
+    assert plan(replace(chain, now=NOW + 1), here, rules) == [Delete(LEASE)]
+    assert plan(chain, {LEASE: Actual(replace(notes, lacked=None), container("exited"))}, rules) == [
+        Delete(LEASE)
+    ]
+
+
 def test_ready_beats_late() -> None:
     late = replace(OPENED, window_ends=NOW + 1)
     assert the_plan(late, RUNNING) == [SendStart(LEASE)]

@@ -35,6 +35,8 @@ Every call but `/v1/health`, `/v1/machine` and heartbeats needs `Authorization: 
 frame is text, `{"command": […], "tty": bool, "env": {}, "size": [rows, columns]}`. Binary frames begin with
 one byte, 0 standard input, 1 output, 2 error. Text frames from the client are `{"resize": [rows, columns]}`
 and `{"eof": true}`; the last frame of the agent is `{"exit": n}`, or `{"error": type, "detail": sentence}`.
+`POST` at the same path runs a command on the request's body instead, and answers when that has ended. Say `Expect:
+100-continue`, and a refusal comes before the body is sent.
 """
 
 

@@ -9,16 +9,22 @@ from typing import Annotated, Final
 from fastapi import FastAPI, Query, Request, Response, WebSocket
 
 from leasehold.errors import AgentError
-from leasehold.market.wire import EXEC_PROTOCOL, LOG_OFFSET, BadCall, NotRunning
+from leasehold.market.wire import EXEC_PROTOCOL, LOG_OFFSET, BadCall, CommandEnd, NotRunning
 from leasehold_agent._runtime import LogView
 from leasehold_agent.api._calls import LeaseText, no_body
 from leasehold_agent.api._exec import serve_exec
+from leasehold_agent.api._exec_input import command_of, serve_input
 from leasehold_agent.api._logs import read_log
 from leasehold_agent.api._problems import problem
 from leasehold_agent.api._shared import Api
 from leasehold_agent.api._streams import HeldResponse, cut, until
 
 MOST_TAIL: Final = 100_000
+_INPUT: Final = {
+    "requestBody": {
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+    }
+}
 _LATEST: Final = 1 << 40  # seconds: an engine reads no larger time
 
 
@@ -81,6 +87,31 @@ def stream_routes(app: FastAPI, api: Api) -> None:
                 media_type="text/plain; charset=utf-8",
                 headers=headers,
             )
+
+    @app.post("/v1/leases/{lease}/exec", operation_id="lease_exec", openapi_extra=_INPUT)
+    async def exec_on_input(
+        request: Request,
+        response: Response,
+        lease: LeaseText,
+        command: Annotated[str, Query(description="what to run: a list of words, in JSON")] = "",
+    ) -> CommandEnd:
+        """Run a command in the lease's container on the body, which no signature covers: its length is not known."""
+        grant, handle = await api.grant(request, lease, "lease.exec")
+        words = command_of(command)
+        if handle.container_id is None:
+            raise NotRunning(f"The lease is {handle.phase}; nothing can be run in it yet.")
+        response.headers["Connection"] = "close"  # there may be more of the body, which nobody reads
+        ends = list[CommandEnd]()
+
+        async def serve() -> None:
+            runtime, admission = api.context.runtime, api.admission
+            ends.append(await serve_input(request, runtime, handle.lease, words, admission))
+
+        with api.admission.streams.take(handle.lease):
+            await cut(partial(api.until_revoked, grant), serve())
+        if not ends:
+            raise NotRunning("The right to this lease has ended, and the command with it.")
+        return ends[0]
 
     @app.websocket("/v1/leases/{lease}/exec")
     async def exec_(socket: WebSocket, lease: LeaseText) -> None:

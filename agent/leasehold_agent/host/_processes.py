@@ -1,4 +1,4 @@
-"""Ending a process whose number somebody has told: it may have ended since, and the number be another's.
+"""Ending a process whose number somebody has told, or writing to it: it may have ended, and the number be another's.
 
 What the kernel hands out for a number is held first and looked at then, so that what is ended is what was looked at.
 """
@@ -8,25 +8,64 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 
 def end_process_of(container: str, pid: int) -> bool:
     """SIGKILL to the process if it is one of that container's, by its full id; whether it was."""
+    with _held(container, pid) as held:
+        if held is None:
+            return False
+        try:
+            # Had the number gone to another between the two looks, the one that is held would have ended.
+            signal.pidfd_send_signal(held, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            return False
+    return True
+
+
+def input_pipe_of(container: str, pid: int) -> int | None:
+    """A descriptor that writes to the pipe that a process of that container reads as its input, without waiting; or
+    None, where that is no pipe, or the process none of the container's.
+
+    Its tenant chooses what stands there. So it is looked at before it is opened, by what the kernel calls it: a pipe
+    without a name, to which no more can be done than to write what its reader is sent anyhow.
+    """
+    with _held(container, pid) as held:
+        if held is None:
+            return None
+        try:
+            return _opened_pipe(Path("/proc", str(pid), "fd", "0"), held)
+        except OSError:
+            return None
+
+
+def _opened_pipe(place: Path, held: int) -> int | None:
+    seen = os.open(place, os.O_PATH | os.O_CLOEXEC)
+    try:
+        own = f"/proc/self/fd/{seen}"
+        if not (stat.S_ISFIFO(os.fstat(seen).st_mode) and os.readlink(own).startswith("pipe:[")):
+            return None
+        signal.pidfd_send_signal(held, 0)  # whose number it is has not ended: what was seen is its own
+        return os.open(own, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    finally:
+        os.close(seen)
+
+
+@contextlib.contextmanager
+def _held(container: str, pid: int) -> Iterator[int | None]:
+    """A process of that container, held; or None."""
     try:
         held = os.pidfd_open(pid)
-    except (ProcessLookupError, ValueError):
-        return False
+    except (OSError, ValueError):
+        yield None
+        return
     try:
-        if not _belongs(Path("/proc", str(pid)), container):
-            return False
-        # Had the number gone to another between the two looks, the one that is held would have ended.
-        signal.pidfd_send_signal(held, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return False
+        yield held if _belongs(Path("/proc", str(pid)), container) else None
     finally:
         os.close(held)
-    return True
 
 
 def _belongs(process: Path, container: str) -> bool:

@@ -25,12 +25,18 @@ from leasehold_agent._errors import (
     WrongVolumeKey,
 )
 from leasehold_agent.chain import Desired
-from leasehold_agent.reconciling._checkpoint_due import COPIES, called, checkpoint_mount, is_checkpoint
+from leasehold_agent.reconciling._checkpoint_folder import (
+    COPIES,
+    called,
+    checkpoint_mount,
+    is_checkpoint,
+    shown,
+)
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
 from leasehold_agent.reconciling._plan import DiskRoom
 from leasehold_agent.reconciling._restoring import renewed_checkpoint
-from leasehold_agent.store import LeaseDir, Notes, Volumes, volume_id
+from leasehold_agent.store import LeaseDir, Notes, Volume, Volumes, volume_id
 
 NEW_VOLUME_BYTES = 10 << 30
 """What a new volume gets whose tenant does not say, where that is no more than half of what the lease's cells buy."""
@@ -97,12 +103,14 @@ class Attaching:
 
     async def _attached(self, mount: VolumeMount, size: int) -> Path:
         host, record, author = self.host, self.record, self.desired.author
-        record.waiting, record.progress = "volume-held", f"attaching volume {mount.name}"
+        record.waiting, record.progress = "volume-held", f"attaching {shown(mount)}"
         known = host.volumes.get(volume_id(author, mount.name))
         if mount.key is None:
             raise Declined("workload-invalid", f"{called(mount)} has no key.")
         if known is not None and known.holder not in (None, self.desired.lease):
             await self._let_go(mount, known.holder or 0)
+        if not is_checkpoint(mount):  # that folder is its lease's own
+            _check_source(mount, known)
         self._check_room(size - (0 if known is None else known.size))
         record.waiting = "start-failed"
         log_step(self.desired.lease, f"attach {mount.name}")
@@ -125,7 +133,7 @@ class Attaching:
             return
         record.waiting, record.progress = (
             "dataset-missing",
-            f"filling volume {mount.name} from {known.filling}",
+            f"filling {shown(mount)} from {known.filling}",
         )
         log_step(self.desired.lease, f"fill {mount.name}")
         try:
@@ -161,6 +169,18 @@ class Attaching:
         if self.host.kept.get(DiskRoom.WANTED):
             raise NoRoom(more)
         raise Declined("no-disk", f"This host's disk has no room for {format_size(more)} of volumes.")
+
+
+def _check_source(mount: VolumeMount, known: Volume | None) -> None:
+    """What a volume held before is neither taken for an export of it nor lost to one. Raises Declined."""
+    if mount.source is None or known is None or known.holder is not None or known.filling:
+        return
+    if known.source != mount.source:
+        raise Declined(
+            "unsupported",
+            f"{called(mount)} is here from before, and did not begin with {mount.source}: remove it here, or "
+            "leave its source out.",
+        )
 
 
 def kept_volumes(volumes: Volumes, desired: Desired, workload: Workload, notes: Notes) -> int:

@@ -18,7 +18,7 @@ from leasehold_agent.chain import ChainGate, Desired
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import Ailment, MaintenanceWindow
 from leasehold_agent.reconciling._carrying import Carrying
-from leasehold_agent.reconciling._checkpoint_due import folder_name
+from leasehold_agent.reconciling._checkpoint_folder import folder_name
 from leasehold_agent.reconciling._checkpoints import Checkpoints
 from leasehold_agent.reconciling._container_spec import check_cards_told, limits_of
 from leasehold_agent.reconciling._containers import Containers

@@ -26,7 +26,8 @@ from leasehold_agent.chain import ChainSnapshot
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import DISK_TROUBLE, MaintenanceWindow
 from leasehold_agent.reconciling._carrying import Carrying
-from leasehold_agent.reconciling._checkpoint_due import due, folder_name, warned_of
+from leasehold_agent.reconciling._checkpoint_due import due, wait_before, warned_of
+from leasehold_agent.reconciling._checkpoint_folder import folder_name
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.store import (
@@ -85,6 +86,7 @@ class Checkpoints:
     held_seconds: float = HELD_SECONDS
     holding: set[int] = field(default_factory=set)
     _tasks: dict[int, asyncio.Task[None]] = field(default_factory=dict)
+    _dropping: asyncio.Lock = field(default_factory=asyncio.Lock)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
     _ends: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_ENDS_AT_ONCE))
 
@@ -187,8 +189,11 @@ class Checkpoints:
     # ------------------------------------------------------------------------------------------------- taking
 
     async def _take(self, job: _Job) -> None:
-        lease, began = job.lease, self.now()
+        lease = job.lease
         try:
+            if job.why == "asked":
+                await self.sleep(wait_before(self.noted(lease), self.now()))
+            began = self.now()
             self._note(lease, replace(self.noted(lease), begun_at=began))
             log_step(lease, "checkpoint")
             if job.container is not None and job.checkpoint.command is not None:
@@ -257,7 +262,8 @@ class Checkpoints:
         """Note it, have the node keep it, note that it does, and let go of what is one too many."""
         notes = self.noted(lease).given_up()
         log_step(lease, "checkpoint-pin")
-        self._note(lease, replace(notes, adding=made.cid))
+        async with self._dropping:  # what another lease lets go of at this moment is kept after that
+            self._note(lease, replace(notes, adding=made.cid))
         await self.carrying.pin(made.cid)
         notes = replace(notes, adding=made.cid).with_kept(made)
         log_step(lease, "checkpoint-keep")
@@ -287,15 +293,16 @@ class Checkpoints:
             await stream.close()
 
     async def _dropped(self, lease: int, cid: str) -> bool:
-        others = (number for number in self.leases.folders() if number != lease)
-        if any(cid in self.noted(number).cids for number in others):
+        async with self._dropping:
+            others = (number for number in self.leases.folders() if number != lease)
+            if any(cid in self.noted(number).cids for number in others):
+                return True
+            try:
+                await self.carrying.ipfs.unpin(cid)
+            except (DatasetError, TimeoutError) as error:
+                _log.warning("unpin", lease=format_lease(lease), cid=cid, problem=str(error))
+                return False
             return True
-        try:
-            await self.carrying.ipfs.unpin(cid)
-        except (DatasetError, TimeoutError) as error:
-            _log.warning("unpin", lease=format_lease(lease), cid=cid, problem=str(error))
-            return False
-        return True
 
     def _note(self, lease: int, notes: CheckpointNotes) -> None:
         write_checkpoints(self.leases.folder(lease).checkpoints, notes)

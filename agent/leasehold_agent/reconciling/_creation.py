@@ -64,10 +64,8 @@ class Creation:
             await host.containers.limits.settle()
             notes.started_before = (await self._inspected()).started_at
             notes.launched, notes.stopped, notes.ended, notes.boot = True, False, False, host.facts.boot
-            notes.outputs_packed, notes.published = (
-                False,
-                False,
-            )  # an end that was undone had published what was then
+            # An end that was undone had published what was then.
+            notes.outputs_packed, notes.published = False, False
             self.folder.save(notes)
             try:
                 await host.containers.engine.start(self.name)

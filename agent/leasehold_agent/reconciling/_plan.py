@@ -354,7 +354,8 @@ def _when_over(
     if notes.gone_at is None or notes.gone_block is None or up:
         return Stop(lease, _why(desired))
     owes = _owes_outputs(desired, actual, chain)
-    keep = max(retention(desired, notes, rules), _PUBLISH_SECONDS if owes else 0)
+    waits = owes or notes.lacked is not None  # for room: a disk may be full for a moment
+    keep = max(retention(desired, notes, rules), _PUBLISH_SECONDS if waits else 0)
     final = chain.block >= max(notes.gone_block, notes.published_at) + rules.confirmations
     if notes.failure is not None and not notes.billed and chain.now < notes.gone_at + TELL_SECONDS:
         return None if notes.cleared else Clear(lease)

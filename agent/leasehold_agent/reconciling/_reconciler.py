@@ -70,7 +70,7 @@ _LOOKS = 3
 _HEALTHY_SECONDS = 10
 _SIGKILLED = 128 + signal.SIGKILL
 """A command that ran so long is started again at once when it ends."""
-_MORE = 64 << 20
+_MORE = 16 << 20
 """Beside twice what there was before, outputs that did not fit are taken again: so often, and no more."""
 _CLEARING_SECONDS = 10
 """Before another lease makes way: file systems give the room of what was removed back in their own time."""
@@ -113,7 +113,7 @@ class Reconciler:
         self._results = Publishing(chain, containers, leases, supplies, host.facts)
         self._starting = Starting(chain, containers, leases, supplies.ipfs, host.endpoint)
         self._closing = Closing(chain, leases, host.facts.settings.close_cost)
-        self._changes = Changes(
+        parts = (
             chain,
             containers,
             leases,
@@ -123,18 +123,8 @@ class Reconciler:
             self._results,
             host.devices,
         )
-        self._ending = Ending(
-            chain,
-            containers,
-            leases,
-            host.volumes,
-            host.carrying,
-            host.checkpoints,
-            self._results,
-            host.devices,
-            host.readers,
-            host.clock,
-        )
+        self._changes = Changes(*parts)
+        self._ending = Ending(*parts, host.readers, host.clock)
 
     def wake(self) -> None:
         """Look again now."""

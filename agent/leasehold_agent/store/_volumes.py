@@ -31,7 +31,7 @@ _AT_ONCE = 8
 @dataclass(frozen=True)
 class Volume:
     """tenant: whose it is. size: bytes of the host's disk. holder: the lease that it is attached to. filling: the
-    export of which it is being filled: until that is done it is none, and is made anew.
+    export of which it is being filled: until that is done it is none, and is made anew. source: of which it was.
     """
 
     tenant: str
@@ -39,6 +39,7 @@ class Volume:
     size: int
     holder: int | None = None
     filling: str = ""
+    source: str = ""
 
 
 def volume_id(tenant: str, name: str) -> str:
@@ -135,7 +136,7 @@ class Volumes:
             disk.close()
             disk.file.unlink(missing_ok=True)
         if disk.made:
-            wanted = replace(wanted, filling="")
+            wanted = replace(wanted, filling="", source="" if known is None else known.source)
         size = wanted.size
         if disk.made:
             size = disk.size if known is None else known.size
@@ -167,7 +168,7 @@ class Volumes:
 
     def _filled(self, volume: str) -> None:
         if (known := self.get(volume)) is not None:
-            self._note(volume, replace(known, filling=""))
+            self._note(volume, replace(known, filling="", source=known.filling))
 
     def _discard(self, volume: str) -> None:
         known = self.get(volume)

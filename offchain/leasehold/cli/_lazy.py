@@ -42,7 +42,7 @@ GROUPS = {
     "": GroupHelp(
         "Rent GPU time from whoever has some, or offer your own. The chain keeps the accounts.",
         ("init", "doctor", "run", "machines", "machine", "rent", "leases", "top", "cost", "naming", "tenancy", "power",
-         "moving", "transfer", "auto_extend", "quotes", "access", "ssh_config", "copying", "results", "checkpoints",
+         "moving", "transfer", "auto_extend", "quotes", "entering", "ssh_config", "copying", "results", "checkpoints",
          "statements", "audit", "challenge", "faults", "compensate", "pools"),
     ),
     "guard": GroupHelp("Have your leases looked after while nobody is there: warn, extend, recover.", ("guard",)),

@@ -13,7 +13,7 @@ from leasehold.cli._asking import Interrupted, NobodyThere, ask_word
 from leasehold.cli._command import Invocation
 from leasehold.cli._hints import why_declined
 from leasehold.cli._workload import show_quotes
-from leasehold.cli.access import Harmless
+from leasehold.cli.entering import Harmless
 from leasehold.client import CodeHandedIn, Ended, Extended, HandedOver, LeasesOpened, Step
 from leasehold.market import format_duration, format_size, format_time
 from leasehold.runs import Do, RunActed, RunControl, RunFetched, RunFinished, RunLog, RunPlan, Word

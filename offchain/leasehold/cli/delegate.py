@@ -8,7 +8,7 @@ from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, AS_GROUP, PROPOSES, SENDS, WALLET, Invocation, shared
 from leasehold.cli._options import ACCOUNT, Seconds, argument, option
 from leasehold.client import AllowDelegate, RevokeDelegate, delegates_of
-from leasehold.market import delegate_json, format_duration, format_time, parse_duration
+from leasehold.market import delegate_json, parse_duration
 from leasehold.tables import delegates_table
 
 Who = Annotated[str, argument("ADDRESS", "The delegate's account, or its name."), ACCOUNT]
@@ -30,13 +30,8 @@ async def set_delegate(
     waste up to the cap (around the border of two periods, two caps): give it as you would give money.
     """
     async with planned(call, AllowDelegate(who, cap, period or 0, parse_duration(expires))) as plan:
-        cap_shown, account = plan.client.money.show(plan.cap), plan.client.account
-        span = f"in each {format_duration(plan.period)}" if plan.period else "altogether"
-        call.out.say(
-            f"{plan.delegate} may spend {cap_shown} {span} of the ledger of {account}, until "
-            f"{format_time(plan.expiry)}."
-        )
-        said = f"{plan.delegate} is a delegate: it acts with --for-account {account}."
+        call.out.say(plan.said())
+        said = f"{plan.delegate} is a delegate: it acts with --for-account {plan.client.account}."
         await carry_out(call, plan, "Let it?", said)
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -23,6 +20,7 @@ from leasehold.cli._command import (
     Invocation,
     shared,
 )
+from leasehold.cli._guard_unit import unit_of
 from leasehold.cli._hints import said
 from leasehold.errors import SettingsError
 from leasehold.guard import ChannelTried, Guard, GuardLooked, GuardSettings, channels_of, try_channels
@@ -112,58 +110,10 @@ async def unit(call: Invocation) -> None:
     """
     if call.password_file is None:
         raise SettingsError("A guard asks nobody for a password", "name a file with it by --password-file.")
-    text = _UNIT.format(
-        command=" ".join(map(_quoted, _words(call))), home=_quoted(str(_absolute(call.home.path)))
-    )
+    text = unit_of(call)
     call.out.answer({"unit": text})
     if not call.out.as_json:
         typer.echo(text, nl=False)
-
-
-_UNIT = """\
-[Unit]
-Description=Leasehold guard
-Wants=network-online.target
-After=network-online.target
-
-[Service]
-ExecStart={command}
-Restart=always
-RestartSec=10
-UMask=0077
-NoNewPrivileges=yes
-PrivateTmp=yes
-ProtectSystem=strict
-ReadWritePaths={home}
-
-[Install]
-WantedBy=default.target
-"""
-
-
-def _words(call: Invocation) -> list[str]:
-    """What systemd starts: this command, with all that was said before and behind its name."""
-    settings = call.settings
-    command = shutil.which("leasehold") or str(Path(sys.argv[0]).absolute())
-    words = [command, "--home", str(_absolute(settings.home))]
-    if settings.deployment is not None:
-        words += ["--deployment", str(_absolute(settings.deployment))]
-    for rpc in settings.rpc:
-        words += ["--rpc", rpc]
-    words += ["--ipfs", settings.ipfs, "guard", "run", "--wallet", call.chosen().name]
-    if call.password_file is not None:
-        words += ["--password-file", str(_absolute(call.password_file))]
-    return words + (["--for-account", call.account] if call.account is not None else [])
-
-
-def _absolute(path: Path) -> Path:
-    return path.expanduser().absolute()
-
-
-def _quoted(word: str) -> str:
-    """As systemd reads it."""
-    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
-    return f'"{escaped}"' if set(escaped) & set(" \t'\"\\;") else escaped
 
 
 def _settings(call: Invocation) -> GuardSettings:

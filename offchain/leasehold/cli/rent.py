@@ -33,7 +33,7 @@ from leasehold.cli._workload import (
     show_code,
     show_quotes,
 )
-from leasehold.cli.access import SETTLING, print_log
+from leasehold.cli.entering import SETTLING, print_log
 from leasehold.client import (
     CLOSING_PATIENCE,
     HandedOver,

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from leasehold import format_lease
 from leasehold.agreements import LIFETIME, AcceptanceFile, read_file, write_file
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import PROPOSES, SENDS, SIGNS, Invocation, shared
 from leasehold.cli._options import ACCOUNT, LEASE, RunningLease, argument, option
-from leasehold.client import AcceptLeases, LeasesAccepted, Transfer, Which, choose_lease
-from leasehold.market import Bill, Json, Money, format_share, format_time, parse_duration
-
-if TYPE_CHECKING:
-    from leasehold.chain import Lease
+from leasehold.client import AcceptLeases, LeasesAccepted, Transfer, Which, choose_lease, handed_over
+from leasehold.market import Json, format_time, parse_duration
 
 
 @shared(SENDS | PROPOSES)
@@ -28,7 +25,7 @@ async def transfer(
     accepted = read_file(acceptance, AcceptanceFile)
     async with open_session(call, signs=True) as client:
         plan = await client.plan(Transfer(await choose_lease(client, lease, Which.LIVE), to, accepted))
-        call.out.say(_described(plan.lease, plan.bill, plan.client.money))
+        call.out.say(handed_over(plan.lease, plan.bill, plan.client.money))
         await carry_out(
             call,
             plan,
@@ -57,7 +54,7 @@ async def accept(
         account, first = plan.client.account, format_lease(leases[0])
         path = output or Path(f"acceptance-{first}.json")
         for lease, bill in plan.leases:
-            call.out.say(_described(lease, bill, plan.client.money))
+            call.out.say(handed_over(lease, bill, plan.client.money))
 
         def written(accepted: LeasesAccepted) -> dict[str, Json]:
             write_file(path, accepted.acceptance)
@@ -74,10 +71,3 @@ async def accept(
             also=written,
             waiting=None,
         )
-
-
-def _described(lease: Lease, bill: Bill, money: Money) -> str:
-    return (
-        f"Lease {format_lease(lease.id)}: {format_share(lease.cells)} of machine {lease.machine}, {lease.tenant}'s, "
-        f"until {format_time(lease.end)}; {money.show(bill.unused)} of its escrow are unused."
-    )

@@ -534,6 +534,7 @@ if TYPE_CHECKING:
         LeasesAccepted,
         Transfer,
         TransferPlan,
+        handed_over,
     )
     from leasehold.client._validator_errors import (
         BadOutage,
@@ -989,6 +990,7 @@ __all__ = [
     "hand_in",
     "hand_order",
     "hand_over",
+    "handed_over",
     "host_status",
     "include",
     "is_address",
@@ -1230,6 +1232,7 @@ _PARTS = {
     "_top": ("LeaseUse", "TopRow", "top_of", "totals", "use_between", "watch_leases"),
     "_transfer": (
         "AcceptLeases", "AcceptLeasesPlan", "LeaseGiven", "LeasesAccepted", "Transfer", "TransferPlan",
+        "handed_over",
     ),
     "_validator_errors": (
         "BadOutage", "NoLogs", "NoScore", "NotAttested", "NotOnCommittee", "OtherHardware", "RevisionUnknown",

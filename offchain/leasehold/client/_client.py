@@ -69,7 +69,7 @@ from leasehold.market import (
     sort,
 )
 from leasehold.market.query import Query
-from leasehold.market.wire import AgentUnreachable
+from leasehold.market.wire import AgentUnreachable, SessionWithdrawn
 from leasehold.workload import RegistryLogin, Workload, load_workload
 
 if TYPE_CHECKING:
@@ -471,7 +471,12 @@ class PoolClient:
         async with AgentClient(
             contact, self.domain, machine, operator, key, former=former, tunnel=tunnel
         ) as client:
-            yield client
+            try:
+                yield client
+            except SessionWithdrawn:
+                if own:  # by whoever has got hold of another: the next is signed anew, and withdraws that one
+                    self.home.sessions.forget(self.account, self.domain)
+                raise
 
     @asynccontextmanager
     async def agent_of(self, lease: int) -> AsyncIterator[AgentClient]:

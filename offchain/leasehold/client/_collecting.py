@@ -20,6 +20,7 @@ from leasehold.market import (
     NoticeTerms,
     format_amount,
     format_cells,
+    format_time,
     machine_state,
 )
 
@@ -140,6 +141,14 @@ class GiveNoticePlan(Plan["NoticeGiven"]):
             "penalty": self.client.money.exact(self.notice.penalty),
             "spot": self.lease.spot,
         }
+
+    def said(self) -> str:
+        """When it would end and what that costs, in a sentence for people."""
+        penalty = "no penalty, since it is a spot lease,"
+        if not self.lease.spot:
+            penalty = f"a penalty of {self.client.money.show(self.notice.penalty)} from your ledger"
+        ends = f"Lease {format_lease(self.lease.id)} would end {format_time(self.notice.end)}"
+        return f"{ends}; its tenant gets {penalty} and everything it has not used."
 
     async def check(self) -> None:
         """Raises PlanStale: its tenant took more or longer of it since, and the penalty would be larger."""

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from leasehold.client._lease_shell import Counted, LeaseShell
-from leasehold.datasets import Budget, TreeWriter, piped, untar
+from leasehold.datasets import Budget, TreeWriter, untar
 from leasehold.errors import DatasetError, DatasetUnsafe, DestinationExists
 
 if TYPE_CHECKING:
@@ -57,8 +57,9 @@ async def copy_in(
     else:
         folder, name = str(PurePosixPath(target).parent), PurePosixPath(target).name
     packed = _Packed()
-    with piped(lambda writer: packed.write(writer, source, name)) as stream:
-        await shell.stream(_UNPACK, folder, source=stream, counted=counted)
+    await shell.feed(
+        _UNPACK, folder, write=lambda writer: packed.write(writer, source, name), counted=counted
+    )
     return Copied(packed.files, packed.size)
 
 
@@ -171,7 +172,8 @@ class _Packed:
 
     def write(self, writer: BinaryIO, source: Path, name: str) -> None:
         try:
-            with tarfile.open(fileobj=writer, mode="w|", format=tarfile.GNU_FORMAT, bufsize=_COPY) as archive:
+            # Not "w|", by which the standard library copies each piece three times.
+            with tarfile.open(fileobj=writer, mode="w", format=tarfile.GNU_FORMAT) as archive:
                 archive.copybufsize = _COPY  # type: ignore[attr-defined]  # typeshed leaves it out
                 archive.add(source, name, filter=self._counted)
         except OSError as error:

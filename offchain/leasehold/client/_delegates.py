@@ -11,7 +11,7 @@ from leasehold.chain import DelegateRecord
 from leasehold.client._address import parse_address
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._tenant_errors import NotADelegate, NothingAllowed
-from leasehold.market import InvalidInput, Json, format_duration, parse_amount
+from leasehold.market import InvalidInput, Json, format_duration, format_time, parse_amount
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -68,6 +68,14 @@ class AllowDelegatePlan(Plan["DelegateAllowed"]):
             "expiry": self.expiry,
             "token": money.symbol,
         }
+
+    def said(self) -> str:
+        """What it may spend, in a sentence for people."""
+        span = f"in each {format_duration(self.period)}" if self.period else "altogether"
+        return (
+            f"{self.delegate} may spend {self.client.money.show(self.cap)} {span} of the ledger of "
+            f"{self.client.account}, until {format_time(self.expiry)}."
+        )
 
     async def steps(self) -> AsyncIterator[Step]:
         pool = self.client.pool.address

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import os
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leasehold import chain
+from leasehold._locks import locked_now
 from leasehold.chain import Deployment, IndexBroken, Pool, Rpc
 from leasehold.client._errors import NoBlocks
 from leasehold.client._observer import Observer, Update
@@ -150,16 +150,8 @@ async def alone(path: Path, observer: Observer, what: str) -> AsyncIterator[None
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         with observer.working(what):
-            while not _locked(handle):  # noqa: ASYNC110 - another process lets it go
+            while not locked_now(handle):  # noqa: ASYNC110 - another process lets it go
                 await asyncio.sleep(0.02)
         yield
     finally:
         os.close(handle)
-
-
-def _locked(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import BinaryIO, Final
 
 from leasehold.errors import AgentError, error_type
-from leasehold.market import AgentClient
+from leasehold.market import AgentClient, Feed
 
 SHELLS: Final = (("/.leasehold/busybox", "sh"), ("/bin/sh",), ("/bin/busybox", "sh"))
 """What the host lends comes first: its tools are known."""
@@ -89,6 +89,15 @@ class LeaseShell:
         if code:
             said = complaint[:_MOST_COMPLAINT].decode("utf-8", "replace").strip()
             raise CopyFailed(said or f"it ends with {code}")
+
+    async def feed(
+        self, script: str, *words: str, write: Feed, counted: Counted = lambda count: None
+    ) -> None:
+        """Run the script on what `write` writes, in a thread. Raises CopyFailed, AgentError, what `write` raises."""
+        command = [*await self._shell(), "-c", script, "leasehold", *words]
+        end = await self._agent.exec_on(self._lease, command, write, counted)
+        if end.exit:
+            raise CopyFailed(end.said.strip() or f"it ends with {end.exit}")
 
     async def _shell(self) -> tuple[str, ...]:
         """The first that is there."""

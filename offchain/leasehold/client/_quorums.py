@@ -251,6 +251,13 @@ class AttestPlan(Plan["FaultOpened"]):
         """Whether the pool takes it for a quorum."""
         return len(self.proofs) >= quorum_of(self.matured) and len(self.validators) >= QUORUM_VALIDATORS
 
+    def said(self) -> str:
+        """How many have signed and how many it takes, in a sentence for people."""
+        return (
+            f"{len(self.proofs)} of {self.matured} matured seats have signed, of {len(self.validators)} validators; it "
+            f"takes {quorum_of(self.matured)} seats, of at least {QUORUM_VALIDATORS} validators."
+        )
+
     def to_json(self) -> dict[str, Json]:
         return {
             "machine": self.outage.machine,

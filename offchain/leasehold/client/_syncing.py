@@ -20,7 +20,7 @@ from typing import BinaryIO, Final
 
 from leasehold.client._copying import CopyTarget, Taker, unpacking
 from leasehold.client._lease_shell import CopyFailed, Counted, LeaseShell
-from leasehold.datasets import Budget, piped
+from leasehold.datasets import Budget
 from leasehold.errors import DatasetError, DatasetUnsafe, DestinationExists
 from leasehold.workload import CodeContents, CodeEntry, CodeFolder, CodeKind, survey
 
@@ -122,8 +122,10 @@ async def sync_in(
     if not options.dry:
         if gone:
             await shell.stream(_REMOVE, target, source=_names(gone))
-        with piped(lambda writer: _write_tar(writer, source, send)) as stream:
-            await shell.stream(_UNPACK, target, source=stream, counted=counted)
+        if send or not there:
+            await shell.feed(
+                _UNPACK, target, write=lambda writer: _write_tar(writer, source, send), counted=counted
+            )
     return Synced(tuple(send), tuple(gone), sum(here[path].size for path in send), contents.skipped)
 
 
@@ -260,7 +262,7 @@ def _item(root: Path, entry: CodeEntry, checksum: bool) -> SyncEntry:
 
 def _write_tar(writer: BinaryIO, root: Path, paths: Sequence[bytes]) -> None:
     try:
-        with tarfile.open(fileobj=writer, mode="w|", format=tarfile.GNU_FORMAT, bufsize=1 << 20) as archive:
+        with tarfile.open(fileobj=writer, mode="w", format=tarfile.GNU_FORMAT) as archive:
             for path in paths:
                 name = os.fsdecode(path)
                 archive.add(root / name, name, recursive=False, filter=_without_owner)

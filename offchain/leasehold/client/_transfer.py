@@ -14,7 +14,7 @@ from leasehold.client._agreeing import sign_or_propose
 from leasehold.client._client import ProposalMade
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._tenant_errors import NotTheTenant
-from leasehold.market import Bill, InvalidInput, Json, format_time
+from leasehold.market import Bill, InvalidInput, Json, Money, format_share, format_time
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -32,6 +32,14 @@ class AcceptLeases(Request["LeasesAccepted"]):
             raise InvalidInput("No lease is named", "name those that are to be taken over.")
         leases = tuple([await _transferable(client, number) for number in self.leases])
         return AcceptLeasesPlan(client, leases, await client.now() + self.seconds)
+
+
+def handed_over(lease: Lease, bill: Bill, money: Money) -> str:
+    """What a lease is that becomes somebody else's, in a sentence for people."""
+    return (
+        f"Lease {format_lease(lease.id)}: {format_share(lease.cells)} of machine {lease.machine}, {lease.tenant}'s, "
+        f"until {format_time(lease.end)}; {money.show(bill.unused)} of its escrow are unused."
+    )
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from leasehold.client._validator_errors import (
 )
 from leasehold.errors import CommitOver, RevealNotOpen, RevealOver, WrongRoundState
 from leasehold.home import Vote, revealable
-from leasehold.market import InvalidInput, Json, MachineFile, Money, canonical
+from leasehold.market import InvalidInput, Json, MachineFile, Money, canonical, format_time
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -114,6 +114,15 @@ class CommitPlan(Plan["VoteCommitted"]):
     def folder(self) -> Path:
         """Where the votes and their salts are kept until they are revealed."""
         return self.client.home.votes(self.client.deployment).folder
+
+    def said(self) -> str:
+        """What is committed to and when it is shown, in a sentence for people."""
+        vote, seats = self.votes[0], ", ".join(str(kept.seat) for kept in self.votes)
+        begin, end = format_time(self.round.commit_until), format_time(self.round.reveal_until)
+        return (
+            f"Machine {self.round.machine} {'passes' if vote.passed else 'fails'} with a score of {vote.score}, "
+            f"from seats {seats}; to be revealed from {begin} to {end}."
+        )
 
     def to_json(self) -> dict[str, Json]:
         vote = self.votes[0]

@@ -10,7 +10,6 @@ from leasehold.errors import DatasetCorrupt, DatasetUnavailable, DatasetUnsafe
 
 _MAX_DEPTH: Final = 64
 _EMPTY_SHARDS: Final = 256
-_MAX_PATH_DEPTH: Final = 128
 _SPAN: Final = 16 * 1024 * 1024
 _SHARD_PREFIX: Final = 2  # a folder of many entries is a tree by hash, its links named with two more letters
 

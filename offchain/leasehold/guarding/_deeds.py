@@ -22,7 +22,9 @@ CHALLENGE_EVERY = 86_400
 
 
 class GuardDo(StrEnum):
-    """What is done. FAIL_OVER: open the standby. CARRY: go on with a run. SETTLE: what is left of others."""
+    """What is done. FAIL_OVER: open the standby. CARRY: go on with a run, which rents again where its own rules say so
+    (`leasehold.runs`). SETTLE: what faults have left to be settled.
+    """
 
     CARRY = "carry"
     FAIL_OVER = "fail-over"

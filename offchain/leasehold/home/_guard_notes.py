@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import fcntl
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import Any, Self
 
 import orjson
 
+from leasehold._locks import locked_now
 from leasehold.chain import Deployment
 from leasehold.files import write_private
 
@@ -113,7 +113,7 @@ class GuardNotes:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            yield _locked(handle)
+            yield locked_now(handle)
         finally:
             os.close(handle)
 
@@ -122,11 +122,3 @@ class GuardNotes:
         """Whether a guard holds it now."""
         with self.hold() as free:
             return not free
-
-
-def _locked(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

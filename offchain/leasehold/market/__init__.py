@@ -11,6 +11,7 @@ from leasehold._faces import face
 if TYPE_CHECKING:
     from leasehold.market._agent_client import AgentClient, HeldWorkload
     from leasehold.market._agent_exec import ExecStream
+    from leasehold.market._agent_input import Feed
     from leasehold.market._agent_sessions import SessionCache
     from leasehold.market._bill import Bill, accrued, applicable, bill, hold_fee, trial_end, without
     from leasehold.market._capable import capable, lacking, lists_image
@@ -262,6 +263,7 @@ __all__ = [
     "DurationNotServed",
     "ExecStream",
     "ExtensionNotCovered",
+    "Feed",
     "FreshContacts",
     "Funds",
     "Hardware",
@@ -464,6 +466,7 @@ __all__ = [
 _PARTS = {
     "_agent_client": ("AgentClient", "HeldWorkload"),
     "_agent_exec": ("ExecStream",),
+    "_agent_input": ("Feed",),
     "_agent_sessions": ("SessionCache",),
     "_bill": ("Bill", "accrued", "applicable", "bill", "hold_fee", "trial_end", "without"),
     "_capable": ("capable", "lacking", "lists_image"),

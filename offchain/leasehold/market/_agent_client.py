@@ -40,6 +40,7 @@ from leasehold.chain.typed import (
 )
 from leasehold.errors import AgentError, ProofError, TypedDataError
 from leasehold.market._agent_exec import ExecStream
+from leasehold.market._agent_input import Answer, Feed, FeedFailed, InputRequest
 from leasehold.market._documents import Contact
 from leasehold.market._errors import StatementInvalid
 from leasehold.market._peers import direct_endpoints
@@ -61,6 +62,7 @@ from leasehold.market.wire import (
     ClosingOrderDocument,
     CodeTaken,
     CodeWanted,
+    CommandEnd,
     EngineUnavailable,
     Health,
     LeaseAudit,
@@ -401,6 +403,47 @@ class AgentClient:
         finally:
             await connection.close()
 
+    async def exec_on(
+        self,
+        lease: int,
+        command: Sequence[str],
+        feed: Feed,
+        counted: Callable[[int], None] = lambda count: None,
+    ) -> CommandEnd:
+        """Run a command in the lease's container on what `feed` writes, in a thread, which may be much; how it ended.
+        counted: hears, in the loop, of so many bytes more. What `feed` raises is raised, and ends the command.
+        """
+        path = f"/v1/leases/{format_lease(lease)}/exec"
+        query = str(httpx.QueryParams({"command": orjson.dumps(list(command)).decode()}))
+        base, loop = await self._base(), asyncio.get_running_loop()
+
+        def heard(count: int) -> None:
+            loop.call_soon_threadsafe(counted, count)
+
+        async def ask() -> Answer:
+            signed = await self._sign("POST", path, query, "lease.exec", lease, EMPTY_BODY)
+            request = InputRequest(
+                base,
+                f"{path}?{query}",
+                signed,
+                tls=self._tls,
+                options=_keep_alive(),
+                connect=CONNECT_SECONDS,
+                answer=ANSWER_SECONDS,
+            )
+            return await _run_in_thread(request, feed, heard)
+
+        try:
+            status, answer = await self._persist(ask)
+        except FeedFailed as failed:
+            raise failed.error from None
+        except OSError as error:
+            self._found = None
+            raise AgentUnreachable(f"The agent at {base} does not answer: {error};", "try again.") from error
+        if status != httpx.codes.OK:
+            raise _refused(status, answer)
+        return _understood(CommandEnd, answer)
+
     # How
 
     async def _of_lease(self, kind: type[D], lease: int, ending: str, op: str) -> D:
@@ -525,12 +568,7 @@ class AgentClient:
             ) from error
         if not response.is_success:
             raise _refused(response.status_code, answer)
-        try:
-            return kind.model_validate_json(answer)
-        except ValidationError:
-            raise AgentError(
-                "The agent's answer is not understood;", "update leasehold, or tell its provider."
-            ) from None
+        return _understood(kind, answer)
 
     @asynccontextmanager
     async def _stream_log(self, lease: int, query: Mapping[str, str]) -> AsyncIterator[httpx.Response]:
@@ -623,6 +661,26 @@ async def _read(response: httpx.Response) -> bytes:
         return await read_bounded(response, _MOST_ANSWER)
     except Unreadable as error:
         raise AgentError(f"The agent's answer cannot be read, since {error};", "tell its provider.") from None
+
+
+async def _run_in_thread(request: InputRequest, feed: Feed, counted: Callable[[int], None]) -> Answer:
+    """Given up, it is cut, and its thread is waited for: `feed` reads what its caller may take away then."""
+    working = asyncio.ensure_future(asyncio.to_thread(request.run, feed, counted))
+    try:
+        return await asyncio.shield(working)
+    finally:
+        if not working.done():
+            request.cut()
+            await asyncio.gather(working, return_exceptions=True)
+
+
+def _understood(kind: type[D], answer: bytes) -> D:
+    try:
+        return kind.model_validate_json(answer)
+    except ValidationError:
+        raise AgentError(
+            "The agent's answer is not understood;", "update leasehold, or tell its provider."
+        ) from None
 
 
 def _refused(status: int, answer: bytes) -> AgentRefusal:

@@ -12,7 +12,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from leasehold.chain import Lease, Machine, MachineStatus, Params, Pool, Receipt, Rpc, Terms, Token
+from leasehold.chain import (
+    Lease,
+    Machine,
+    MachineStatus,
+    Params,
+    Pool,
+    Receipt,
+    Rpc,
+    Terms,
+    Token,
+    format_lease,
+)
 from leasehold.errors import UnknownMachine
 from leasehold.market._documents import Hardware, MachineFile, canonical
 from leasehold.market._earning import (
@@ -65,6 +76,18 @@ class Due:
     @property
     def empty(self) -> bool:
         return not self.overdue and not self.claimable
+
+    def sentences(self, money: Money) -> list[str]:
+        """The same for people."""
+        claims = [
+            f"Lease {format_lease(lease)}: {money.show(units)} to claim, before the fee."
+            for lease, units in self.claimable.items()
+        ]
+        over = [
+            f"Lease {format_lease(lease)} is past its end: closing it pays what is left."
+            for lease in self.overdue
+        ]
+        return claims + over or ["There is nothing to collect now."]
 
 
 class Provider:

@@ -8,6 +8,10 @@
             print(step.data.decode(), end="")
 
 `plan.control.say(Word.LEAVE)` leaves it to go on alone, `Word.CLOSE` ends it. A new one is `leasehold.Run`.
+
+Its files, in order: `_errors`, `_deciding` (what is next: a pure function), `_looking` (how it stands), `_acting` (what
+is next, done), `_following` (acts and log in one stream), `_recipe` (what a guard needs to go on with it), `_run` (what
+is asked for, and its plan), `_project` (`leasehold.toml`).
 """
 
 from typing import TYPE_CHECKING
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
         ResultsInTheWay,
         RunIsAnother,
     )
+    from leasehold.runs._following import RunControl, RunFinished, RunLog
     from leasehold.runs._looking import Memory, worked_lately
     from leasehold.runs._project import (
         PROJECT_FILE,
@@ -38,9 +43,6 @@ if TYPE_CHECKING:
     from leasehold.runs._run import (
         AttachRun,
         Run,
-        RunControl,
-        RunFinished,
-        RunLog,
         RunPlan,
         carrying,
         rules_of,
@@ -91,12 +93,10 @@ _PARTS = {
         "BudgetMissing", "BudgetTooSmall", "NoSuchRun", "NotForARun", "NothingRan", "ResultsInTheWay",
         "RunIsAnother",
     ),
+    "_following": ("RunControl", "RunFinished", "RunLog"),
     "_looking": ("Memory", "worked_lately"),
     "_project": ("PROJECT_FILE", "Project", "begin_project", "job_of", "load_project", "project_name"),
-    "_run": (
-        "AttachRun", "Run", "RunControl", "RunFinished", "RunLog", "RunPlan", "carrying", "rules_of",
-        "run_named", "settle_runs",
-    ),
+    "_run": ("AttachRun", "Run", "RunPlan", "carrying", "rules_of", "run_named", "settle_runs"),
 }  # fmt: skip
 if not TYPE_CHECKING:
     __getattr__ = face(__name__, _PARTS)

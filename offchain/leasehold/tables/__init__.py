@@ -8,7 +8,8 @@
 The command line prints them, a page may draw the same; programs have `to_json` and the records themselves. Nothing
 here decides, asks or waits, and no cell names a command: where a face has a word of its own for what is to be done, it
 is handed in. Files stand in an order, from `_table` up:
-_table, _machines, _leases, _uses, _costs, _statements, _faults, _agreements, _people, _pools, _measuring, _providing.
+_table, _machines, _leases, _uses, _costs, _statements, _faults, _agreements, _data, _people, _pools, _measuring,
+_providing.
 """
 
 from typing import TYPE_CHECKING
@@ -16,14 +17,9 @@ from typing import TYPE_CHECKING
 from leasehold._faces import face
 
 if TYPE_CHECKING:
-    from leasehold.tables._agreements import (
-        delegates_table,
-        names_table,
-        offers_table,
-        outputs_table,
-        volumes_table,
-    )
+    from leasehold.tables._agreements import delegates_table, names_table, offers_table
     from leasehold.tables._costs import BAR_WIDTH, bars, costs_chart, costs_table, spent_table, svg
+    from leasehold.tables._data import checkpoints_table, outputs_table, volumes_table
     from leasehold.tables._faults import fault_next, fault_rows, faults_table, losses_table
     from leasehold.tables._leases import (
         lease_name,
@@ -81,6 +77,7 @@ __all__ = [
     "beside_audit",
     "changes_table",
     "changing_table",
+    "checkpoints_table",
     "costs_chart",
     "costs_table",
     "delegates_table",
@@ -127,8 +124,9 @@ __all__ = [
 ]
 
 _PARTS = {
-    "_agreements": ("delegates_table", "names_table", "offers_table", "outputs_table", "volumes_table"),
+    "_agreements": ("delegates_table", "names_table", "offers_table"),
     "_costs": ("BAR_WIDTH", "bars", "costs_chart", "costs_table", "spent_table", "svg"),
+    "_data": ("checkpoints_table", "outputs_table", "volumes_table"),
     "_faults": ("fault_next", "fault_rows", "faults_table", "losses_table"),
     "_leases": ("lease_name", "lease_rows", "leases_table", "past_leases_table"),
     "_machines": ("MACHINE_COLUMNS", "image_table", "machine_rows", "machines_table"),

@@ -6,12 +6,13 @@ import asyncio
 import gzip
 import hashlib
 import ssl
+import threading
 import tracemalloc
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import BinaryIO, Self
 from unittest.mock import AsyncMock
 
 import pytest
@@ -457,13 +458,118 @@ async def test_an_agent_that_goes_away_under_a_command(world: World) -> None:
     world.server = await ApiServer.open(world.context)
 
 
+async def ended(world: World) -> None:
+    """The last command, and its process."""
+    async with asyncio.timeout(patient(10)):
+        while not world.leases.streams[-1].closed:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def test_a_command_on_much_input(world: World) -> None:
+    heard = list[int]()
+
+    def feed(writer: BinaryIO) -> None:
+        assert writer.tell() == 0
+        writer.write(b"small")
+        writer.write(bytes(5 << 20))
+        assert writer.tell() == 5 + (5 << 20)
+
+    async with world.client() as client:
+        end = await client.exec_on(LEASE, ["sh", "-c", "wc -c; exit 3"], feed, heard.append)
+    assert (end.exit, end.said) == (3, f"{5 + (5 << 20)}\n")
+    assert sum(heard) == 5 + (5 << 20)
+
+
+async def test_input_that_cannot_be_read_here_ends_the_command(world: World) -> None:
+    def feed(writer: BinaryIO) -> None:
+        writer.write(bytes(1 << 20))
+        raise FileNotFoundError("it is gone")
+
+    async with world.client() as client:
+        with pytest.raises(FileNotFoundError, match="it is gone"):
+            await client.exec_on(LEASE, ["sh", "-c", "cat >/dev/null; sleep 1000"], feed)
+        await ended(world)
+
+
+async def test_input_is_given_up_with_whoever_gives_it(world: World) -> None:
+    """What is written is written in a thread, which ends all the same, and with it the command."""
+    begun = threading.Event()
+
+    def feed(writer: BinaryIO) -> None:
+        begun.set()
+        while True:
+            writer.write(bytes(1 << 20))
+
+    async with world.client() as client:
+        asking = asyncio.create_task(client.exec_on(LEASE, ["sh", "-c", "cat >/dev/null; sleep 1000"], feed))
+        await asyncio.to_thread(begun.wait)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await ended(world)
+
+
+async def test_input_that_nobody_may_give_is_not_read(world: World) -> None:
+    def feed(writer: BinaryIO) -> None:
+        raise AssertionError("it was asked for")
+
+    async with world.client(signer=LocalSigner(b"\7" * 32)) as client:
+        with pytest.raises(NotYourLease):
+            await client.exec_on(LEASE, ["cat"], feed)
+    world.leases.change(LEASE, container_id=None, phase="pulling")
+    async with world.client() as client:
+        with pytest.raises(NotRunning):
+            await client.exec_on(LEASE, ["cat"], feed)
+
+
+@asynccontextmanager
+async def speaking(world: World, *words: bytes) -> AsyncIterator[str]:
+    """A server with the agent's certificate that answers a request so, each time anew, and ends."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(world.context.tls_certificate, world.context.tls_key)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            head = await reader.readuntil(b"\r\n\r\n")
+            healthy = b'HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\n{"version":"","time":0}'
+            for said in (healthy,) if head.startswith(b"GET /v1/health") else words:
+                writer.write(said)
+                await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
+    async with server:
+        yield f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        (b"what\r\n\r\n",),
+        (b"HTTP/1.1 100 Continue\r\n\r\n",),
+        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 2",),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", b"x" * 100_000),
+    ],
+)
+async def test_an_agent_that_breaks_off_under_much_input(world: World, words: tuple[bytes, ...]) -> None:
+    async with speaking(world, *words) as base, world.client(base) as client:
+        with pytest.raises(AgentUnreachable):
+            await client.exec_on(LEASE, ["cat"], lambda writer: None)
+
+
+async def test_an_answer_to_much_input_that_is_not_understood(world: World) -> None:
+    head = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n"
+    async with speaking(world, head + b"a: b\r\n" * 200 + b"[]") as base, world.client(base) as client:
+        with pytest.raises(AgentError, match="not understood"):
+            await client.exec_on(LEASE, ["cat"], lambda writer: None)
+
+
 async def test_leaving_the_block_ends_the_command(world: World) -> None:
     async with world.client() as client:
         async with client.exec(LEASE, ["sh", "-c", "echo up; sleep 1000"]) as stream:
             await anext(aiter(stream))
-        async with asyncio.timeout(patient(10)):
-            while not world.leases.streams[-1].closed:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
+        await ended(world)
 
 
 # What an agent may answer

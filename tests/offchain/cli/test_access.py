@@ -40,7 +40,7 @@ from leasehold.chain import (
     decode_log,
     parse_lease,
 )
-from leasehold.cli import access
+from leasehold.cli import entering
 from leasehold.cli import rent as renting
 from leasehold.client import SshDoor
 from leasehold.market import canonical
@@ -474,7 +474,7 @@ def test_ssh_to_an_agent_that_is_gone_is_one_sentence(
     async def nobody(*_: object) -> SshDoor:
         raise AgentUnreachable("Machine 1's agent does not answer:", "see `leasehold show`.")
 
-    monkeypatch.setattr(access, "mint_key", nobody)
+    monkeypatch.setattr(entering, "mint_key", nobody)
     refused = served("ssh", "1", "--", "true", wallet=RENTER, ok=False)
     assert refused.err.count("\n") == 1
     assert "does not answer" in refused.err

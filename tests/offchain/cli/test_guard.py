@@ -88,6 +88,17 @@ def test_a_unit_says_all_that_was_said(cli: Cli, tmp_path: Path) -> None:
     )
 
 
+def test_a_unit_lets_results_lie_where_their_run_wants_them(cli: Cli, tmp_path: Path) -> None:
+    """By default that is the folder in which the run was begun, wherever it is: a guard that goes on with a run and may
+    not write there fetches nothing.
+    """
+    printed = cli("guard", "unit", "--password-file", str(tmp_path / "word"), "--wallet", "renter").out
+    assert not {"ProtectSystem=strict", "PrivateTmp=yes"} & set(printed.splitlines())
+    assert not re.search(
+        r"^(ProtectHome|ReadOnlyPaths|InaccessiblePaths|DynamicUser)=", printed, re.MULTILINE
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from leasehold.cli._hints import said
-from leasehold.cli.access import Harmless
+from leasehold.cli.entering import Harmless
 from leasehold.client import parse_address
 from leasehold.market import Contact, DocumentInvalid, InvalidInput, dialled
 from leasehold.market._documents import MachineFile

@@ -51,7 +51,7 @@ def test_a_secret_is_made_and_shown_once(tmp_path: Path, capsys: pytest.CaptureF
     assert isinstance(secrets, dict)
     shown = capsys.readouterr().out
     assert shown.count(secrets["jupyter-token"]) == 1
-    assert "then           leasehold ssh LEASE -L 8888:localhost:8888" in shown
+    assert "then           leasehold port LEASE 8888" in shown
     again = from_template(call(tmp_path), "jupyter", (), None)["secrets"]
     assert again != secrets
 

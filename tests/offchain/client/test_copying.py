@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import io
+import os
+import tarfile
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -11,13 +14,14 @@ from typing import Any, cast
 import pytest
 
 from leasehold.client import CopyFailed, LeaseShell, SshDoor, hand_in
-from leasehold.client._copying import CopyTarget, unpacking
-from leasehold.client._syncing import SyncEntry, SyncOptions, _batches, _parsed, differing
+from leasehold.client._copying import Copied, CopyTarget, copy_in, unpacking
+from leasehold.client._syncing import SyncEntry, SyncOptions, _batches, _parsed, differing, sync_in
 from leasehold.copying import CodeFolder, SshFiles, SshHost, exclude, include, ssh_config
 from leasehold.datasets import Budget
 from leasehold.errors import DatasetError, DestinationExists
 from leasehold.home import CodeMemory
-from leasehold.market.wire import CodeRefused, CodeTaken, CodeWanted, NotRunning
+from leasehold.market import Feed
+from leasehold.market.wire import CodeRefused, CodeTaken, CodeWanted, CommandEnd, NotRunning
 from leasehold.workload import CodeKind, CodeTree, survey, unpacked
 
 FILE, FOLDER, LINK = CodeKind.FILE, CodeKind.FOLDER, CodeKind.LINK
@@ -119,6 +123,16 @@ class Commands:
         self.ran.append(command)
         yield self
 
+    async def exec_on(
+        self, lease: int, command: list[str], feed: Feed, counted: Callable[[int], None]
+    ) -> CommandEnd:
+        self.ran.append(command)
+        body = io.BytesIO()
+        feed(body)
+        self.given = body.getvalue()
+        counted(len(self.given))
+        return CommandEnd(exit=self.code, said=b"".join(data for _, data in self.said).decode())
+
     async def write(self, data: bytes) -> None:
         self.given += data
 
@@ -141,6 +155,46 @@ async def test_the_first_shell_that_is_there() -> None:
     assert await shell.ask("echo") == b"out"
     assert [command[0] for command in agent.ran] == ["/.leasehold/busybox", "/bin/sh", "/bin/sh", "/bin/sh"]
     assert agent.ran[2] == ["/bin/sh", "-c", "echo", "leasehold", "a b"]
+
+
+async def test_a_file_and_a_folder_go_in(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "x").write_bytes(b"abc")
+    agent = Commands(["/bin/sh"])
+    shell, heard = LeaseShell(cast(Any, agent), 1), list[int]()
+    assert await copy_in(shell, tmp_path / "data", "/there/as", heard.append) == Copied(1, 3)
+    assert agent.ran[-1][-1] == "/there"
+    assert sum(heard) == len(agent.given)
+    assert _names(agent.given) == ["as", "as/x"]
+    assert (await copy_in(shell, tmp_path / "data" / "x", "/there/")).files == 1
+    assert _names(agent.given) == ["x"]
+    agent.said, agent.code = [(2, b"no space")], 1
+    with pytest.raises(CopyFailed, match="no space"):
+        await copy_in(shell, tmp_path / "data", "/there/")
+    agent.said = []
+    with pytest.raises(CopyFailed, match="ends with 1"):
+        await shell.feed("x", write=lambda writer: None)
+    with pytest.raises(DatasetError, match="not there"):
+        await copy_in(shell, tmp_path / "nothing", "/there/")
+
+
+async def test_only_what_differs_goes_in(tmp_path: Path) -> None:
+    for name in ("same", "new"):
+        (tmp_path / name).write_bytes(b"abc")
+        os.utime(tmp_path / name, (5, 5))
+    agent = Commands(["/bin/sh"], [(1, b"./same\0\0" + b"81a4 3 5\n")])
+    told = await sync_in(LeaseShell(cast(Any, agent), 1), tmp_path, "/there", SyncOptions())
+    assert told.sent == (b"new",)
+    assert _names(agent.given) == ["new"]
+    (tmp_path / "new").unlink()
+    before = list(agent.ran)
+    assert (await sync_in(LeaseShell(cast(Any, agent), 1), tmp_path, "/there", SyncOptions())).sent == ()
+    assert len(agent.ran) == len(before) + 3, "two looks for a shell, and one at the folder"
+
+
+def _names(archive: bytes) -> list[str]:
+    with tarfile.open(fileobj=io.BytesIO(archive)) as members:
+        return members.getnames()
 
 
 async def test_what_a_container_complains_of() -> None:

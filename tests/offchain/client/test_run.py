@@ -14,7 +14,7 @@ from leasehold import Rent, Run
 from leasehold.chain import LeaseState
 from leasehold.client import PoolClient
 from leasehold.provider import AskedTerms, Join
-from leasehold.runs import AttachRun, RunActed, Word, _run
+from leasehold.runs import AttachRun, RunActed, Word, _following, settle_runs
 from leasehold.runs._errors import NothingRan, RunIsAnother
 
 from .conftest import Opening
@@ -28,7 +28,7 @@ async def renter(
     opened: Opening, machine_file: Path, chain: PoolChain, monkeypatch: pytest.MonkeyPatch
 ) -> PoolClient:
     """Who may pay for the one machine that there is."""
-    monkeypatch.setattr(_run, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(_following, "LOOK_EVERY", 0.05)
     provider = await opened(PROVIDER)
     plan = await provider.plan(Join(machine_file, AskedTerms(price="1")))
     await provider.carry_out(plan, approve=True)
@@ -124,7 +124,7 @@ async def test_it_is_gone_on_with_and_another_wish_is_refused(
     assert (closed.outcome, [tried.machine for tried in closed.waiting]) == ("closed", [1])
     assert (await renter.lease(1 << 16)).state is LeaseState.OPENED
     chain.anvil.advance(1_900)
-    steps = [step async for step in _run.settle_runs(renter)]
+    steps = [step async for step in settle_runs(renter)]
     assert [step.act.do.name for step in steps if isinstance(step, RunActed)] == ["CANCEL", "END"]
     assert (await renter.lease(1 << 16)).state is LeaseState.CANCELLED
-    assert [step async for step in _run.settle_runs(renter)] == []
+    assert [step async for step in settle_runs(renter)] == []

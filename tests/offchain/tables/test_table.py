@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from leasehold.tables import Table
+from leasehold.market.wire import CheckpointStanding
+from leasehold.tables import Table, checkpoints_table
 
 TABLE = Table(("lease", ">price"), [("12 train", "2.5"), ('3 "a,b"', "10")])
 
@@ -22,3 +23,11 @@ def test_what_a_stranger_wrote_is_text_in_a_notebook() -> None:
     drawn = Table(("model",), [("<script>",)])._repr_html_()
     assert "<td>&lt;script&gt;</td>" in drawn
     assert "<th>model</th>" in drawn
+
+
+def test_what_is_kept_of_a_lease_the_newest_last() -> None:
+    kept = [CheckpointStanding(cid=cid, at=0, why="interval", read=1_500_000) for cid in ("one", "two")]
+    assert checkpoints_table(kept).csv() == (
+        "checkpoint,taken,why,read\none,1970-01-01 00:00:00 UTC,interval,1.5 MB\n"
+        "two,1970-01-01 00:00:00 UTC,interval,1.5 MB\n"
+    )

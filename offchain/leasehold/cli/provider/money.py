@@ -10,7 +10,7 @@ from leasehold.cli._command import PROPOSES, SENDS, Invocation, shared
 from leasehold.cli._options import LEASE, AmountOrAll, Approve, LeaseId, MachineId, argument, option
 from leasehold.cli.wallet import To, withdraw_from_ledger
 from leasehold.client import AddStake, Claim, GiveNotice
-from leasehold.market import Due, Money, format_time
+from leasehold.market import Due, Money
 
 
 @shared(SENDS | PROPOSES)
@@ -42,13 +42,7 @@ async def terminate(call: Invocation, lease: LeaseId) -> None:
     Ending a spot lease costs nothing, and its machine's operator may do it too.
     """
     async with planned(call, GiveNotice(lease)) as plan:
-        shown, end = format_lease(lease), format_time(plan.notice.end)
-        penalty = "no penalty, since it is a spot lease,"
-        if not plan.lease.spot:
-            penalty = f"a penalty of {plan.client.money.show(plan.notice.penalty)} from your ledger"
-        call.out.say(
-            f"Lease {shown} would end {end}; its tenant gets {penalty} and everything it has not used."
-        )
+        call.out.say(plan.said())
         await carry_out(call, plan, "Give notice?")
 
 
@@ -87,9 +81,5 @@ async def withdraw(call: Invocation, amount: AmountOrAll, to: To = None) -> None
 
 def say_due(call: Invocation, due: Due, money: Money) -> None:
     """What can be collected, for people."""
-    for lease, units in due.claimable.items():
-        call.out.say(f"Lease {format_lease(lease)}: {money.show(units)} to claim, before the fee.")
-    for lease in due.overdue:
-        call.out.say(f"Lease {format_lease(lease)} is past its end: closing it pays what is left.")
-    if due.empty:
-        call.out.say("There is nothing to collect now.")
+    for sentence in due.sentences(money):
+        call.out.say(sentence)

@@ -11,7 +11,7 @@ from leasehold.cli._command import SENDS, SIGNS, Invocation, shared
 from leasehold.cli._options import MachineId, Read, argument, option
 from leasehold.client import Attest, Attestation, SignOutage
 from leasehold.files import write_whole
-from leasehold.market import QUORUM_VALIDATORS, format_time, parse_time, quorum_of
+from leasehold.market import format_time, parse_time
 
 
 @shared(SIGNS, "sign")
@@ -55,10 +55,7 @@ async def send_attestation(
 ) -> None:
     """Put validators' signatures together, say whether they are a quorum, and send them. Anyone may."""
     async with planned(call, Attest(signed)) as plan:
-        call.out.say(
-            f"{len(plan.proofs)} of {plan.matured} matured seats have signed, of {len(plan.validators)} validators; it "
-            f"takes {quorum_of(plan.matured)} seats, of at least {QUORUM_VALIDATORS} validators."
-        )
+        call.out.say(plan.said())
         if not call.dry_run:
             await plan.check()
         await carry_out(

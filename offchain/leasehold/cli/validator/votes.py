@@ -33,12 +33,7 @@ async def commit(
     The vote and its salt are written to a file under the home folder before anything is sent: `reveal` needs it.
     """
     async with planned(call, CommitVotes(round_, passed, score, spec)) as plan:
-        verification, seats = plan.round, ", ".join(str(vote.seat) for vote in plan.votes)
-        begin, end = format_time(verification.commit_until), format_time(verification.reveal_until)
-        call.out.say(
-            f"Machine {verification.machine} {'passes' if passed else 'fails'} with a score of {plan.votes[0].score}, "
-            f"from seats {seats}; to be revealed from {begin} to {end}."
-        )
+        call.out.say(plan.said())
         said = f"Committed. Keep {plan.folder} until it is revealed: nobody else knows the salt."
         await carry_out(call, plan, "Commit to that?", said)
 

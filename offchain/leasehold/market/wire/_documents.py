@@ -357,6 +357,13 @@ class CodeTaken(WireDocument):
     left: Whole
 
 
+class CommandEnd(WireDocument):
+    """How a command ended that was run on a request's body: its exit code, and the first KiB of what it said."""
+
+    exit: int
+    said: str
+
+
 class AgentResults(WireDocument):
     """`cid` of what was published; `files` are the paths inside the container that it was made of."""
 
