@@ -6,6 +6,7 @@ and one chain. The proof is `0x02` and the owners' signatures one after another,
 submit what its owners have signed.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -112,7 +113,8 @@ async def read_safe(rpc: "Rpc", address: str, chain: int) -> Safe:
         raise NotASafe(address, "it does not answer as one") from None
     if not isinstance(owners, tuple) or not isinstance(threshold, int) or not owners:
         raise NotASafe(address, "it does not answer as one")
-    if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < _OLDEST:
+    numbers = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", version)
+    if numbers is None or tuple(map(int, numbers.groups())) < _OLDEST:
         raise NotASafe(address, f"its version {version[:16]} is older than 1.3")
     if len(owners) > MAX_SIGNERS or not 1 <= threshold <= len(owners):
         raise NotASafe(address, f"it has {len(owners)} owners, and {MAX_SIGNERS} at most are served")
