@@ -436,7 +436,7 @@ class TestTheOwnersOwnJob:
         assert await images.ensure(names[0], self.OWNER) == names[0]
 
     async def test_it_does_not_begin_beside_one(self, tmp_path: Path) -> None:
-        engine, names = Narrow(), [f"127.0.0.1:1/{name}" for name in ("own", "theirs")]
+        engine, names = Narrow(rounds=10_000), [f"127.0.0.1:1/{name}" for name in ("own", "theirs")]
         images = finder(cast(Engine, engine), tmp_path, names[0])
         theirs = asyncio.create_task(images.ensure(names[1]))
         while not engine.at_once:  # noqa: ASYNC110

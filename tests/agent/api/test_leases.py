@@ -13,7 +13,7 @@ import pytest
 from devnet.patience import patient
 from leasehold.market.wire import LOG_OFFSET, TooManyRequests
 from leasehold_agent._errors import EngineDown
-from leasehold_agent._runtime import PublishedPort
+from leasehold_agent._runtime import LogView, PublishedPort
 from leasehold_agent.access import Slots
 from leasehold_agent.api import NonceStore, openapi
 from leasehold_agent.store import EarlyEnd, LeaseSample
@@ -87,6 +87,7 @@ async def test_status(world: World) -> None:
         "host": "198.51.100.7",
         "exit_code": None,
         "closes_when_done": False,
+        "checkpoint": None,
     }
     world.leases.change(LEASE, phase="finished", ended_with=3, closes_when_done=True)
     answer = (await get(world, STATUS, "lease.status")).json()
@@ -206,7 +207,7 @@ async def test_followers_are_counted(world: World) -> None:
 
 
 async def test_a_log_that_breaks_off_looks_broken(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def broken(lease: int, tail: int | None, follow: bool) -> AsyncIterator[bytes]:
+    async def broken(lease: int, tail: int | None, follow: bool, view: LogView) -> AsyncIterator[bytes]:
         yield b"one\n"
         raise EngineDown("The Docker engine does not answer.")
 

@@ -211,7 +211,6 @@ WRONG: tuple[tuple[str, str], ...] = (
     ("access share 1 --to 0x1 --read --logs", "pass --read or --logs"),
     ("leases --as-safe 0x1", "40 hex digits"),
     ("services announce oracle --at https://a.example --yes", "use one of access"),
-    ("checkpoints abc", "such as 12 or 12.1"),
     ("services connect", "see `leasehold services connect --help`."),
     ("pool rule 99", "--stands"),
     ("pool execute 99", "check its number"),
