@@ -176,6 +176,7 @@ async def test_what_the_budget_does_not_pay_for_is_not_extended(chain: PoolChain
     assert (sent(chain), "acted" in told.kinds) == (before, False)
 
 
+@pytest.mark.slow
 async def test_a_silent_machine_is_challenged_proven_and_settled(
     chain: PoolChain, renter: PoolClient
 ) -> None:
@@ -388,6 +389,7 @@ async def taken_back(chain: PoolChain, lease: int, operator: int, provider: int)
     await chain.pool(provider).close(lease)
 
 
+@pytest.mark.slow
 async def test_a_spot_run_that_was_taken_back_goes_on_elsewhere(
     chain: PoolChain, renter: PoolClient, second_machine: None, tmp_path: Path
 ) -> None:

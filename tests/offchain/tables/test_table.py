@@ -7,6 +7,11 @@ from leasehold.tables import Table, checkpoints_table
 
 TABLE = Table(("lease", ">price"), [("12 train", "2.5"), ('3 "a,b"', "10")])
 
+CIDS = (
+    "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy",
+    "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku",
+)
+
 
 def test_as_comma_separated_values() -> None:
     assert TABLE.csv() == 'lease,price\n12 train,2.5\n"3 ""a,b""",10\n'
@@ -26,8 +31,9 @@ def test_what_a_stranger_wrote_is_text_in_a_notebook() -> None:
 
 
 def test_what_is_kept_of_a_lease_the_newest_last() -> None:
-    kept = [CheckpointStanding(cid=cid, at=0, why="interval", read=1_500_000) for cid in ("one", "two")]
+    kept = [CheckpointStanding(cid=cid, at=0, why="interval", read=1_500_000) for cid in CIDS]
     assert checkpoints_table(kept).csv() == (
-        "checkpoint,taken,why,read\none,1970-01-01 00:00:00 UTC,interval,1.5 MB\n"
-        "two,1970-01-01 00:00:00 UTC,interval,1.5 MB\n"
+        "checkpoint,taken,why,read\n"
+        f"{CIDS[0]},1970-01-01 00:00:00 UTC,interval,1.5 MB\n"
+        f"{CIDS[1]},1970-01-01 00:00:00 UTC,interval,1.5 MB\n"
     )
