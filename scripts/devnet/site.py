@@ -146,10 +146,13 @@ class Site:
         ]
 
     def logs(self, lease: str) -> str:
-        """What the lease's container has written."""
-        (container,) = self.containers(lease)
+        """What the lease's container has written; nothing while there is none, or one makes way for the next."""
+        written = ""
         with self.engine.client() as client:
-            return str(client.containers.get(container["Id"]).logs().decode())
+            for container in self.containers(lease):
+                with contextlib.suppress(docker.errors.APIError):  # it is gone, or about to be
+                    written = client.containers.get(container["Id"]).logs().decode()
+        return written
 
     @overload
     def events(self, kind: None = None, lease: str | None = None) -> list[Event]: ...
