@@ -24,6 +24,8 @@ from leasehold.chain.typed import Domain, Request, sign_request
 from leasehold.market.wire import EXEC_PROTOCOL, encode_authorization, params_hash
 from leasehold.workload import load_workload, seal
 
+pytestmark = pytest.mark.slow  # tests/agent/api/test_every_operation.py has each refusal without a world
+
 SEALED = b"whatever: the agent cannot read it before it is leased"
 CALLS = {
     "lease.status": ("GET", "/v1/leases/{}"),

@@ -37,7 +37,8 @@ def site(world: World) -> Iterator[Site]:
         yield made
 
 
-@pytest.mark.parametrize("who", ["provider", pytest.param("operator", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("who", ["provider", "operator"])
 def test_a_spot_lease_is_given_notice_and_the_container_hears_it(site: Site, who: str) -> None:
     tenant = Tenant(site)
     sealed = site.seal(tenant.workload(tenant.dataset("an answer"), program=PROGRAM, grace=10))
