@@ -12,6 +12,7 @@ import hmac
 import smtplib
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -117,23 +118,54 @@ async def _post(
             status = response.status_code
     except TimeoutError:
         raise NotDelivered(name, f"it did not answer within {seconds:.0f} s") from None
+    except UnicodeEncodeError:
+        raise NotDelivered(name, "its token holds what no header can: write it in ASCII") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise NotDelivered(name, f"it cannot be reached ({type(error).__name__})") from None
     if not 200 <= status < 300:
         raise NotDelivered(name, f"it answered {status}")
 
 
-def _opener(tls: bool, opened: list[socket.socket]) -> type[smtplib.SMTP]:
-    """smtplib's client, which leaves a second handle of its connection in `opened` as soon as there is one.
+class MailHandles:
+    """Second handles of a letter's connections, by which whoever has waited enough ends them: under TLS and before it
+    alike, and those too that come only then.
+    """
 
-    Its timeout is one for each byte: a server that drips would hold its thread for ever. Whoever has waited enough ends
-    the connection by that handle, under TLS and before it alike.
+    def __init__(self) -> None:
+        self._held: list[socket.socket] = []
+        self._over = False
+        self._lock = threading.Lock()
+
+    def take(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._held.append(connection.dup())
+            over = self._over
+        if over:
+            self.break_off()
+
+    def break_off(self) -> None:
+        """Whatever waits for the other side gets an error now."""
+        with self._lock:
+            self._over = True
+            for handle in self._held:
+                with contextlib.suppress(OSError):
+                    handle.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        with self._lock:
+            for handle in self._held:
+                handle.close()
+
+
+def _opener(tls: bool, opened: MailHandles) -> type[smtplib.SMTP]:
+    """smtplib's client, which leaves a second handle of its connection in `opened` as soon as there is one. Its timeout
+    is one for each byte: a server that drips would hold its thread for ever.
     """
 
     class Plain(smtplib.SMTP):
         def _get_socket(self, *arguments: Any) -> Any:
             connection = super()._get_socket(*arguments)  # type: ignore[misc]  # as smtplib's own subclass does
-            opened.append(connection.dup())
+            opened.take(connection)
             return connection
 
     class Encrypted(smtplib.SMTP_SSL, Plain):
@@ -153,26 +185,25 @@ class Mail:
 
     async def send(self, alert: Mapping[str, Any]) -> None:
         password = self.settings.password.read() if self.settings.password is not None else ""
-        letter, opened = letter_of(alert, self.settings), list[socket.socket]()
+        letter, opened = letter_of(alert, self.settings), MailHandles()
         sending = asyncio.create_task(asyncio.to_thread(self._deliver, opened, letter, password))
         late: set[asyncio.Task[None]] = set()
         try:
             _, late = await asyncio.wait({sending}, timeout=self.seconds)
             if late:
-                _broken_off(opened)
+                opened.break_off()
             await sending
         except asyncio.CancelledError:
-            _broken_off(opened)
+            opened.break_off()
             raise
         except (OSError, smtplib.SMTPException, ValueError) as error:
             slow = f"it did not answer within {self.seconds:.0f} s"
             why = slow if late else f"it was not taken ({type(error).__name__})"
             raise NotDelivered(self.name, why) from None
         finally:
-            for handle in opened:
-                handle.close()
+            opened.close()
 
-    def _deliver(self, opened: list[socket.socket], letter: EmailMessage, password: str) -> None:
+    def _deliver(self, opened: MailHandles, letter: EmailMessage, password: str) -> None:
         settings, context = self.settings, self.trust()
         more: dict[str, Any] = {"context": context} if settings.tls == "tls" else {}
         client = _opener(settings.tls == "tls", opened)
@@ -182,13 +213,6 @@ class Mail:
             if settings.user is not None:
                 server.login(settings.user, password)
             server.send_message(letter)
-
-
-def _broken_off(opened: list[socket.socket]) -> None:
-    """Whatever waits for the other side gets an error now."""
-    for handle in opened:
-        with contextlib.suppress(OSError):
-            handle.shutdown(socket.SHUT_RDWR)
 
 
 def letter_of(alert: Mapping[str, Any], settings: MailSettings) -> EmailMessage:

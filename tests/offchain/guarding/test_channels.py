@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import socket
 import time
 from email import message_from_bytes
 from email.policy import default
@@ -12,7 +13,7 @@ import pytest
 
 from leasehold.guarding import GuardSettings, NoChannels, NotDelivered, signature, try_channels
 from leasehold.guarding._alerts import Alert, AlertKind
-from leasehold.guarding._channels import Mail, Ntfy, Webhook
+from leasehold.guarding._channels import Mail, MailHandles, Ntfy, Webhook
 from leasehold.guarding._settings import MailSettings, NtfySettings, WebhookSettings
 
 from .edges import answers, drips, drips_a_greeting, edge, streams_for_ever, takes_mail
@@ -106,6 +107,16 @@ async def test_ntfy_gets_a_message() -> None:
     assert json.loads(plain)["priority"] == 3
 
 
+async def test_a_token_that_no_header_can_hold_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The guard goes on with its other channels."""
+    monkeypatch.setenv("HOOK", "schlüssel")
+    async with edge(answers("200 OK")) as server:
+        table = {"url": server.url, "topic": "mine", "token": {"env": "HOOK"}}
+        with pytest.raises(NotDelivered, match="token"):
+            await Ntfy(NtfySettings.model_validate(table)).send(ALERT)
+    assert not server.heard
+
+
 async def test_a_letter() -> None:
     async with edge(takes_mail()) as server:
         await mail(server.port).send(ALERT)
@@ -143,6 +154,17 @@ async def test_a_mail_server_that_drips_holds_no_thread() -> None:
         with pytest.raises(NotDelivered, match="did not answer within"):
             await mail(server.port, seconds=0.3).send(ALERT)
         await server.left.wait()
+
+
+def test_a_connection_that_comes_after_the_wait_is_over_ends_at_once() -> None:
+    """A first address that swallows packets may hold the connecting longer than the whole letter has."""
+    handles, (late, other) = MailHandles(), socket.socketpair()
+    with late, other:
+        handles.break_off()
+        handles.take(late)
+        other.settimeout(30)
+        assert other.recv(1) == b""
+    handles.close()
 
 
 async def test_a_mail_server_without_tls_where_that_was_asked_for() -> None:
