@@ -1,0 +1,94 @@
+/**
+ * Which pool this is, by the chain and by what this browser was told before: the gateway's word is only where to look.
+ *
+ * A gateway that names another controller or another token than yesterday is refused; one that names a controller which is
+ * no clone of this pool's kind, or whose token is another one, is refused the first time.
+ */
+import { getAddress, hexToString, isAddressEqual, slice, size, type Address, type Hex, type PublicClient } from "viem";
+
+import { tokenAbi } from "./token";
+import { Problem } from "../problem";
+import type { Pool } from "./types";
+
+/** What a gateway says of a pool: an address book entry, nothing that is believed. */
+export interface ClaimedPool {
+  readonly chainId: number;
+  readonly controller: Address;
+  readonly token: Address;
+  readonly block: bigint;
+}
+
+const HEAD = "0x363d3d373d3d3d363d73";
+const TAIL = "0x5af43d82803e903d91602b57fd5bf3";
+const HEAD_BYTES = 10;
+const TAIL_BYTES = 15;
+const ARGUMENTS = HEAD_BYTES + 20 + TAIL_BYTES;
+const PARTS = 5;
+
+/** The pool as the chain has it. Throws a Problem where it is not what was claimed. */
+export async function readPool(chain: PublicClient, claimed: ClaimedPool): Promise<Pool> {
+  const chainId = await chain.getChainId();
+  if (chainId !== claimed.chainId) {
+    throw new Problem(
+      "wrong-network",
+      `Your wallet is on network ${chainId}, and the pool on ${claimed.chainId}.`,
+      "Switch the network in your wallet.",
+    );
+  }
+  const code = await chain.getCode({ address: claimed.controller });
+  const token = tokenInCode(code, claimed.controller);
+  if (!isAddressEqual(token, claimed.token)) {
+    throw new Problem(
+      "token-swapped",
+      `The gateway says that the pool is paid in ${claimed.token}; on the chain it is ${token}.`,
+      "Use another gateway: nothing was signed.",
+    );
+  }
+  const [symbol, decimals] = await Promise.all([
+    chain.readContract({ address: token, abi: tokenAbi, functionName: "symbol" }),
+    chain.readContract({ address: token, abi: tokenAbi, functionName: "decimals" }),
+  ]);
+  return { chainId, controller: getAddress(claimed.controller), token, block: claimed.block, money: { symbol, decimals } };
+}
+
+/** The token that a pool's code holds for ever: a clone's first argument. Throws a Problem for other code. */
+export function tokenInCode(code: Hex | undefined, controller: Address): Address {
+  const clone =
+    code !== undefined &&
+    size(code) === ARGUMENTS + 20 * PARTS &&
+    slice(code, 0, HEAD_BYTES) === HEAD &&
+    slice(code, HEAD_BYTES + 20, ARGUMENTS) === TAIL;
+  if (!clone) {
+    throw new Problem("no-pool", `At ${controller} there is no pool of this kind.`, "Use another gateway.");
+  }
+  return getAddress(slice(code, ARGUMENTS, ARGUMENTS + 20));
+}
+
+/** What this browser remembers of pools: `localStorage`, or what stands in for it in tests. */
+export type Memory = Pick<Storage, "getItem" | "setItem">;
+
+const REMEMBERED = "leasehold.pool";
+
+/** Compares with the pool that was used before, and notes it the first time. Throws a Problem where it is another. */
+export function checkRemembered(pool: Pool, memory: Memory): void {
+  const now = `${pool.chainId}:${pool.controller}:${pool.token}`;
+  const before = memory.getItem(REMEMBERED);
+  if (before === null) memory.setItem(REMEMBERED, now);
+  else if (before !== now) {
+    throw new Problem(
+      "pool-swapped",
+      `This gateway names another pool than the one that this browser used before (${before.split(":")[1]}).`,
+      "Use the gateway you know; or forget the old pool in Account, if you mean to change.",
+    );
+  }
+}
+
+/** Lets the next pool be another one. */
+export function forgetPool(memory: Pick<Storage, "removeItem">): void {
+  memory.removeItem(REMEMBERED);
+}
+
+/** A bytes32 of ASCII, as the contracts give reasons. */
+export function ascii(word: Hex): string {
+  return hexToString(word).replace(/\0+$/, "");
+}

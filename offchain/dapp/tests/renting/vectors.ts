@@ -1,0 +1,13 @@
+/** What the library comes to, from the repository's own vectors: tests/vectors/renting.py makes them. */
+import { readFileSync } from "node:fs";
+
+const AMOUNTS = new Set([
+  ...["price", "maxPrice", "spotPrice", "hourly", "deposit", "fromLedger", "pulled", "approve", "used", "unused", "extension"],
+  ...["holdFeePerHour", "holdFeeAtMost", "penaltyAtMost", "ledger", "wallet", "allowance", "settled", "segmentSettled", "busy"],
+]);
+
+// biome-ignore lint/suspicious/noExplicitAny: the vectors are as many shapes as there are sections
+export const vectors: any = JSON.parse(
+  readFileSync(new URL("../../../../tests/vectors/renting.json", import.meta.url), "utf8"),
+  (name, value: unknown) => (AMOUNTS.has(name) && typeof value === "number" ? BigInt(value) : value),
+);

@@ -1,0 +1,25 @@
+"""What the dApp takes from the library is what the library has now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dapp
+
+
+def test_the_committed_files_are_up_to_date() -> None:
+    assert dapp.stale(dapp.render()) == []
+
+
+def test_every_function_and_event_that_is_asked_for_exists() -> None:
+    abi = dapp.pool_abi(dapp.ROOT)
+    named = {
+        kind: {entry["name"] for entry in abi if entry["type"] == kind} for kind in ("function", "event")
+    }
+    assert named == {"function": dapp.FUNCTIONS, "event": dapp.EVENTS}
+
+
+def test_a_file_that_says_something_else_is_stale(tmp_path: Path) -> None:
+    path = Path("errors.ts")
+    (tmp_path / path).write_text("something else")
+    assert dapp.stale({path: "this"}, tmp_path) == [path]
