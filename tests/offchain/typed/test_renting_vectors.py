@@ -1,4 +1,4 @@
-"""What a browser comes to is what the library comes to: both are held to one file, and each opens what the other seals."""
+"""What a browser comes to is what the library comes to: one file holds both, and each opens what the other seals."""
 
 import importlib.util
 import json

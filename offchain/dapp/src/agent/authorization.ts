@@ -1,9 +1,9 @@
 /** The Authorization header of the agent's API: a signed `Request`, which ties the signature to one call. */
-import { bytesToHex, sha256, stringToBytes, toHex, type Hex } from "viem";
+import { bytesToHex, type Hex, sha256, stringToBytes, toHex } from "viem";
 
 import type { Pool } from "../chain";
-import { prove, type Op, type SessionKey } from "./session";
-import { canonicalJson, toJson, type Request } from "./typed";
+import { type Op, prove, type SessionKey } from "./session";
+import { canonicalJson, type Request, toJson } from "./typed";
 
 const REQUEST_SECONDS = 120;
 

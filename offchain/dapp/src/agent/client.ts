@@ -4,11 +4,11 @@
  * Every request is signed here for one method, path, query and body; what costs, the receipt of a workload, is believed by
  * the signature of the machine's operator, whom the chain names.
  */
-import { isAddressEqual, isHex, recoverTypedDataAddress, type Address } from "viem";
+import { type Address, isAddressEqual, isHex, recoverTypedDataAddress } from "viem";
 
 import { formatLease, type Pool } from "../chain";
 import { Problem } from "../problem";
-import { credential, digestName, type Call } from "./authorization";
+import { type Call, credential, digestName } from "./authorization";
 import type { LeaseMetrics, LeaseStatus, SignedReceipt } from "./documents";
 import type { SessionKey } from "./session";
 import { domainOf, RECEIPT } from "./typed";
@@ -18,7 +18,8 @@ export interface AgentWay {
   readonly pool: Pool;
   readonly machine: number;
   readonly key: SessionKey;
-  readonly base?: string;
+  /** The address of a path of the gateway's API. */
+  readonly url: (path: string) => string;
   readonly fetch?: typeof fetch;
   readonly clock?: () => number;
 }
@@ -36,7 +37,7 @@ export class AgentClient {
 
   /** Where the relay has a path of this machine's agent. */
   url(path: string, query = ""): string {
-    return `${this.way.base ?? ""}/api/v1/agents/${this.way.machine}${path}${query ? `?${query}` : ""}`;
+    return `${this.way.url(`agents/${this.way.machine}${path}`)}${query ? `?${query}` : ""}`;
   }
 
   async credential(call: Call): Promise<string> {
@@ -87,7 +88,9 @@ export class AgentClient {
       });
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new Problem("gateway-unreachable", "The gateway does not answer.", "Look whether you are online.", { cause: error });
+      throw new Problem("gateway-unreachable", "The gateway does not answer.", "Look whether you are online.", {
+        cause: error,
+      });
     }
     if (!response.ok) throw await refused(response);
     return response;
@@ -97,8 +100,10 @@ export class AgentClient {
 /** The refusal in a problem document, of the agent or of the gateway; or what the status alone says. */
 async function refused(response: Response): Promise<Problem> {
   const said = (await response.json().catch(() => null)) as Record<string, unknown> | null;
-  const code = typeof said?.code === "string" ? said.code : typeof said?.type === "string" ? said.type : "agent-refused";
-  const detail = typeof said?.detail === "string" ? said.detail : `The machine's agent does not answer (${response.status}).`;
+  const code =
+    typeof said?.code === "string" ? said.code : typeof said?.type === "string" ? said.type : "agent-refused";
+  const detail =
+    typeof said?.detail === "string" ? said.detail : `The machine's agent does not answer (${response.status}).`;
   const hint = typeof said?.hint === "string" ? said.hint : "";
   return new Problem(code.split("/").at(-1)!, detail, hint);
 }

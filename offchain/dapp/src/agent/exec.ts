@@ -32,9 +32,7 @@ export async function openTerminal(
 ): Promise<Terminal> {
   const path = `/v1/leases/${formatLease(lease)}/exec`;
   const signed = await agent.credential({ method: "GET", path, query: "", op: "lease.exec", lease });
-  const url = new URL(agent.url(path), location.href);
-  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-  const socket = socketOf(url.href, [EXEC_PROTOCOL, CREDENTIAL + signed]);
+  const socket = socketOf(agent.url(path).replace(/^http/, "ws"), [EXEC_PROTOCOL, CREDENTIAL + signed]);
   socket.binaryType = "arraybuffer";
   let told = false;
   const end = (how: number | Problem) => {

@@ -1,6 +1,6 @@
 /** Agents, as a tenant's browser asks them: sessions, signed requests, the client, terminals. */
-export { AgentClient, checkReceipt, type AgentWay } from "./client";
+export { AgentClient, type AgentWay, checkReceipt } from "./client";
 export type * from "./documents";
-export { openTerminal, type Listener, type Terminal } from "./exec";
-export { forgetSession, grantSession, keptSession, type Keep, type SessionKey } from "./session";
+export { type Listener, openTerminal, type Terminal } from "./exec";
+export { forgetSession, grantSession, type Keep, keptSession, type SessionKey } from "./session";
 export { sessionRequest } from "./typed";

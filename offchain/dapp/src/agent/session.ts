@@ -4,12 +4,12 @@
  * It is kept for this tab alone. A thief of it can ask agents about the account's leases and run commands in them until it
  * ends, and can never move money; so it ends after a day, and grants what these pages do and nothing else.
  */
-import { concat, toHex, type Address, type Hex } from "viem";
+import { type Address, concat, type Hex, toHex } from "viem";
 import { generatePrivateKey, privateKeyToAccount, sign } from "viem/accounts";
 import { hashTypedData } from "viem/utils";
 
 import type { Pool } from "../chain";
-import { canonicalJson, domainOf, REQUEST, sessionRequest, toJson, type Request, type Session } from "./typed";
+import { canonicalJson, domainOf, REQUEST, type Request, type Session, sessionRequest, toJson } from "./typed";
 
 export const SESSION_SECONDS = 86_400;
 const RENEW_BEFORE = 600; // seconds before its end, so that none ends in the middle of a command
@@ -42,7 +42,8 @@ export function keptSession(pool: Pool, account: Address, keep: Keep, now: numbe
   try {
     const key = JSON.parse(text) as SessionKey;
     const { session } = key;
-    const mine = session.account === account && session.chain === pool.chainId && session.controller === pool.controller;
+    const mine =
+      session.account === account && session.chain === pool.chainId && session.controller === pool.controller;
     const covers = OPS.every((op) => session.ops.includes(op));
     return mine && covers && session.expiresAt > now + RENEW_BEFORE ? key : null;
   } catch {

@@ -1,9 +1,8 @@
 /** What the browser asks the pool for, each with what it does in words: the wallet's own window then says nothing new. */
-import { encodeFunctionData, zeroHash, type Address, type Hex } from "viem";
-
+import { type Address, encodeFunctionData, type Hex, zeroHash } from "viem";
+import { exact, formatDuration, formatShare, type Money } from "../format";
 import { controllerAbi } from "./generated/abi";
 import { formatLease } from "./leases";
-import { exact, formatDuration, formatShare, type Money } from "../format";
 import type { Quote } from "./quote";
 import { tokenAbi } from "./token";
 import type { Pool } from "./types";

@@ -1,10 +1,9 @@
 /** What a node, a wallet or a contract refused with, in words: its `Problem`, whatever was thrown. */
 import { decodeErrorResult, type Hex } from "viem";
-
-import { controllerAbi } from "./generated/abi";
-import { contractErrors } from "./generated/errors";
 import type { Money } from "../format";
 import { Problem } from "../problem";
+import { controllerAbi } from "./generated/abi";
+import { contractErrors } from "./generated/errors";
 import { fill } from "./words";
 
 const REJECTED = 4001;
@@ -47,7 +46,11 @@ export function refusal(data: Hex, money?: Money): Problem {
     const given = (decoded.args ?? []) as readonly unknown[];
     if (said) {
       const values = Object.fromEntries(said.fields.map((field, index) => [field, given[index]]));
-      return new Problem(said.code, sentence(fill(said.problem, values, money)), sentence(fill(said.advice, values, money)));
+      return new Problem(
+        said.code,
+        sentence(fill(said.problem, values, money)),
+        sentence(fill(said.advice, values, money)),
+      );
     }
     if ((decoded.errorName as string) === "Error") {
       return new Problem("reverted", `The contract refuses: ${String(given[0])}.`, "Nothing was spent but gas.");

@@ -4,10 +4,9 @@
  * A gateway that names another controller or another token than yesterday is refused; one that names a controller which is
  * no clone of this pool's kind, or whose token is another one, is refused the first time.
  */
-import { getAddress, hexToString, isAddressEqual, slice, size, type Address, type Hex, type PublicClient } from "viem";
-
-import { tokenAbi } from "./token";
+import { type Address, getAddress, type Hex, isAddressEqual, type PublicClient, size, slice } from "viem";
 import { Problem } from "../problem";
+import { tokenAbi } from "./token";
 import type { Pool } from "./types";
 
 /** What a gateway says of a pool: an address book entry, nothing that is believed. */
@@ -48,7 +47,13 @@ export async function readPool(chain: PublicClient, claimed: ClaimedPool): Promi
     chain.readContract({ address: token, abi: tokenAbi, functionName: "symbol" }),
     chain.readContract({ address: token, abi: tokenAbi, functionName: "decimals" }),
   ]);
-  return { chainId, controller: getAddress(claimed.controller), token, block: claimed.block, money: { symbol, decimals } };
+  return {
+    chainId,
+    controller: getAddress(claimed.controller),
+    token,
+    block: claimed.block,
+    money: { symbol, decimals },
+  };
 }
 
 /** The token that a pool's code holds for ever: a clone's first argument. Throws a Problem for other code. */
@@ -69,12 +74,16 @@ export type Memory = Pick<Storage, "getItem" | "setItem">;
 
 const REMEMBERED = "leasehold.pool";
 
-/** Compares with the pool that was used before, and notes it the first time. Throws a Problem where it is another. */
-export function checkRemembered(pool: Pool, memory: Memory): void {
+/**
+ * Compares with the pool that was used before. Throws a Problem where it is another.
+ *
+ * `note`: remember it where there is none yet; a pool that only the gateway vouches for is not remembered.
+ */
+export function checkRemembered(pool: Pool, memory: Memory, note: boolean): void {
   const now = `${pool.chainId}:${pool.controller}:${pool.token}`;
   const before = memory.getItem(REMEMBERED);
-  if (before === null) memory.setItem(REMEMBERED, now);
-  else if (before !== now) {
+  if (before === null && note) memory.setItem(REMEMBERED, now);
+  else if (before !== null && before !== now) {
     throw new Problem(
       "pool-swapped",
       `This gateway names another pool than the one that this browser used before (${before.split(":")[1]}).`,
@@ -86,9 +95,4 @@ export function checkRemembered(pool: Pool, memory: Memory): void {
 /** Lets the next pool be another one. */
 export function forgetPool(memory: Pick<Storage, "removeItem">): void {
   memory.removeItem(REMEMBERED);
-}
-
-/** A bytes32 of ASCII, as the contracts give reasons. */
-export function ascii(word: Hex): string {
-  return hexToString(word).replace(/\0+$/, "");
 }

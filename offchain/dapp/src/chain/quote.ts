@@ -3,11 +3,11 @@
  *
  * The same as the library's `_quote.py` and `_bill.py`, to the unit; `tests/vectors/renting.json` holds both to it.
  */
-import { formatDuration, formatShare, show, type Money } from "../format";
-import { fits, validShare } from "./placing";
+import { formatDuration, formatShare, type Money, show } from "../format";
 import { Problem } from "../problem";
-import { LeaseState, MachineStatus, type Funds, type Lease, type Machine, type Params } from "./types";
 import { cellsOf } from "./leases";
+import { fits, validShare } from "./placing";
+import { type Funds, type Lease, LeaseState, type Machine, MachineStatus, type Params } from "./types";
 
 export const CELL_SECONDS_PER_GPU_HOUR = 28_800n;
 const BPS = 10_000n;
@@ -120,10 +120,18 @@ export function obstacle(machine: Machine, currentParams: number, wish: Wish, no
     return refused("leaving-too-soon", `Machine ${id} leaves in ${formatDuration(left)}.`, "Rent for less time.");
   }
   if (!validShare(wish.share, machine.gpus) || wish.share < machine.smallestShare) {
-    return refused("share-not-sold", `Machine ${id} does not lease ${formatShare(wish.share)}.`, "Choose another share.");
+    return refused(
+      "share-not-sold",
+      `Machine ${id} does not lease ${formatShare(wish.share)}.`,
+      "Choose another share.",
+    );
   }
   if (!fits(machine.busy, machine.gpus, wish.share)) {
-    return refused("share-taken", `Machine ${id} has no ${formatShare(wish.share)} free now.`, "Choose a smaller share.");
+    return refused(
+      "share-taken",
+      `Machine ${id} has no ${formatShare(wish.share)} free now.`,
+      "Choose a smaller share.",
+    );
   }
   return null;
 }

@@ -1,8 +1,16 @@
 /** What is read of a pool, from the reader's own node where the wallet has one. Nothing here asks the gateway's index. */
-import { hexToBigInt, toHex, type Address, type Hex, type PublicClient } from "viem";
-
-import { controllerAbi } from "./generated/abi";
+import {
+  type Address,
+  formatLog,
+  type Hex,
+  isAddressEqual,
+  numberToHex,
+  type PublicClient,
+  parseEventLogs,
+  type TransactionReceipt,
+} from "viem";
 import { Problem } from "../problem";
+import { controllerAbi } from "./generated/abi";
 import { tokenAbi } from "./token";
 import type { Funds, Head, Lease, Machine, Params, Pool } from "./types";
 
@@ -78,19 +86,47 @@ export async function readContactDigest(chain: PublicClient, pool: Pool, machine
   });
   const newest = logs.at(-1);
   if (newest === undefined) {
-    throw new Problem("contact-unknown", `The chain names no contact of machine ${machine}.`, "Choose another machine.");
+    throw new Problem(
+      "contact-unknown",
+      `The chain names no contact of machine ${machine}.`,
+      "Choose another machine.",
+    );
   }
-  return toHex(hexToBigInt(newest.args.digest), { size: 32 });
+  return newest.args.digest;
 }
 
-/** Why a lease was declined, as its agent put it, and where its results lie; as far as the chain says. */
+/** What the chain says of one lease, oldest first. */
 export async function readLeaseEvents(chain: PublicClient, pool: Pool, lease: bigint) {
-  const logs = await chain.getLogs({
-    address: pool.controller,
-    events: controllerAbi.filter((entry) => entry.type === "event"),
-    fromBlock: pool.block,
-    toBlock: "latest",
-    strict: true,
+  const logs = await chain.request({
+    method: "eth_getLogs",
+    params: [
+      {
+        address: pool.controller,
+        fromBlock: numberToHex(pool.block),
+        toBlock: "latest",
+        topics: [null, numberToHex(lease, { size: 32 })],
+      },
+    ],
   });
-  return logs.filter((log) => "lease" in log.args && log.args.lease === lease);
+  return parseEventLogs({ abi: controllerAbi, logs: logs.map((log) => formatLog(log)) });
+}
+
+/** The lease that a transaction opened. Throws a Problem where it opened none. */
+export function openedIn(pool: Pool, receipt: TransactionReceipt): bigint {
+  const [opened] = parseEventLogs({ abi: controllerAbi, eventName: "LeaseOpened", logs: ofPool(pool, receipt) });
+  if (!opened)
+    throw new Problem("not-opened", "The transaction opened no lease.", "Look at Leases before you try again.");
+  return opened.args.lease;
+}
+
+/** What a transaction that closed a lease gave back, in token units, or null where it closed none. */
+export function closingIn(pool: Pool, receipt: TransactionReceipt): bigint | null {
+  const eventName = ["LeaseClosed", "LeaseRejected", "LeaseCancelled"] as const;
+  const [closed] = parseEventLogs({ abi: controllerAbi, eventName: [...eventName], logs: ofPool(pool, receipt) });
+  return closed ? closed.args.refunded : null;
+}
+
+/** Anybody's contract can say what looks like the pool's event. */
+function ofPool(pool: Pool, receipt: TransactionReceipt) {
+  return receipt.logs.filter((log) => isAddressEqual(log.address, pool.controller));
 }

@@ -1,16 +1,16 @@
 /** The pool's token: what is read of it, and ERC-2612, leave to take tokens given by a signature. */
 import {
+  type Address,
   concat,
   encodeAbiParameters,
   encodeFunctionData,
+  type Hex,
   hexToNumber,
   keccak256,
+  type PublicClient,
   parseAbi,
   slice,
   toHex,
-  type Address,
-  type Hex,
-  type PublicClient,
 } from "viem";
 
 import { controllerAbi } from "./generated/abi";
@@ -98,5 +98,9 @@ function separatorOf(domain: { name: string; version: string; chainId: number; v
 }
 
 function isRevert(error: unknown): boolean {
-  return error instanceof Error && error.name === "ContractFunctionExecutionError" && !/HTTP|fetch|timed out/i.test(error.message);
+  return (
+    error instanceof Error &&
+    error.name === "ContractFunctionExecutionError" &&
+    !/HTTP|fetch|timed out/i.test(error.message)
+  );
 }

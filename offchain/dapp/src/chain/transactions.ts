@@ -4,11 +4,10 @@
  * What the contracts would refuse is found out before the wallet opens, by a call: it costs nothing, and says it in words.
  */
 import type { Address, EIP1193Provider, Hex, PublicClient, TransactionReceipt } from "viem";
-
-import type { Deed } from "./deeds";
-import { problemOf } from "./failures";
 import type { Money } from "../format";
 import { Problem } from "../problem";
+import type { Deed } from "./deeds";
+import { problemOf } from "./failures";
 
 /** Where a transaction is. `mined` may still be undone by a reorganisation; `final` may not. */
 export type Stage =
@@ -63,7 +62,10 @@ async function mined(chain: PublicClient, hash: Hex): Promise<TransactionReceipt
 }
 
 /** Whether a mined transaction is final now, still mined, or gone with a block that is no longer the chain's. */
-export async function standing(chain: PublicClient, receipt: TransactionReceipt): Promise<"mined" | "final" | "undone"> {
+export async function standing(
+  chain: PublicClient,
+  receipt: TransactionReceipt,
+): Promise<"mined" | "final" | "undone"> {
   const block = await chain.getBlock({ blockNumber: receipt.blockNumber }).catch(() => null);
   if (block?.hash !== receipt.blockHash) return "undone";
   const final = await chain.getBlock({ blockTag: "finalized" }).catch(() => null);

@@ -2,14 +2,36 @@
  * Renting, in the order that makes a crash harmless: the workload is with the agent before any money moves, and `open` is
  * the only transaction. Everything that decides about money is read from the chain here, and nothing from the gateway.
  */
-import type { Address, Hex, PublicClient, TransactionReceipt } from "viem";
-import { parseEventLogs } from "viem";
+import type { Address, Hex, PublicClient } from "viem";
 
-import { AgentClient, type SessionKey } from "../agent";
-import { approval, approveDeed, depositWithPermit, extendDeed, obstacle, openDeed, PERMIT_SECONDS, permitOf, quote, readFunds, readHead, readMachine, readParams, readParamsVersion, send, type Machine, type Pool, type Quote, type Sender, type Stage, type Wish } from "../chain";
+import { AgentClient, type AgentWay, type SessionKey } from "../agent";
+import {
+  approval,
+  approveDeed,
+  depositWithPermit,
+  extendDeed,
+  type Machine,
+  obstacle,
+  openDeed,
+  openedIn,
+  PERMIT_SECONDS,
+  type Pool,
+  permitOf,
+  type Quote,
+  quote,
+  readFunds,
+  readHead,
+  readMachine,
+  readParams,
+  readParamsVersion,
+  type Sender,
+  type Stage,
+  send,
+  type Wish,
+} from "../chain";
+import { exact } from "../format";
 import { Problem } from "../problem";
-import { controllerAbi } from "../chain/generated/abi";
-import { readContact, seal, type FetchDocument, type WorkloadFields } from "../sealing";
+import { type FetchDocument, readContact, seal, sha256, type WorkloadFields } from "../sealing";
 
 /** What a machine asks, and what the lease would cost there, by the chain's word alone. `problem`: why it is refused. */
 export interface Offer {
@@ -35,25 +57,33 @@ export async function offerOf(
   ]);
   const offered = quote(machine, await readParams(chain, pool, machine.params || current), wish, funds);
   const short = account !== null && offered.pulled > funds.wallet;
-  const problem = obstacle(machine, current, wish, head.time) ?? (short ? shortfall(pool, offered, funds.wallet) : null);
+  const problem =
+    obstacle(machine, current, wish, head.time) ?? (short ? shortfall(pool, offered, funds.wallet) : null);
   return { machine, quote: offered, problem };
 }
 
 function shortfall(pool: Pool, offered: Quote, wallet: bigint): Problem {
-  const { symbol } = pool.money;
-  const missing = approval(offered.pulled - wallet, pool.money).replace(/^.*up to | from your wallet\.$/g, "");
-  return new Problem("not-enough-funds", `Your wallet is ${missing} short.`, `Get more ${symbol}, or rent for less time.`);
+  const missing = exact(offered.pulled - wallet, pool.money);
+  return new Problem("not-enough-funds", `Your wallet is ${missing} short.`, "Get more of it, or rent for less time.");
 }
 
-/** Everybody that renting takes. `tell` hears what happens, in words and stages. */
-export interface Hands {
+/** What the wallet is asked to sign as typed data. */
+export type Permit = NonNullable<Awaited<ReturnType<typeof permitOf>>>;
+
+/** What paying takes. `tell` hears what happens, in words and stages. */
+export interface PayingHands {
   readonly chain: PublicClient;
   readonly pool: Pool;
   readonly sender: Sender;
-  readonly key: SessionKey;
-  readonly signTypedData: (message: NonNullable<Awaited<ReturnType<typeof permitOf>>>) => Promise<Hex>;
-  readonly fetchDocument: FetchDocument;
+  readonly signTypedData: (message: Permit) => Promise<Hex>;
   readonly tell: (words: string, stage?: Stage) => void;
+}
+
+/** And what renting takes beside: a session with agents, where the relay is, and who has documents. */
+export interface RentingHands extends PayingHands {
+  readonly key: SessionKey;
+  readonly url: AgentWay["url"];
+  readonly fetchDocument: FetchDocument;
 }
 
 /**
@@ -61,7 +91,7 @@ export interface Hands {
  *
  * Throws a Problem, before anything is signed, where the chain now says another price or revision than was shown.
  */
-export async function rent(hands: Hands, shown: Quote, workload: WorkloadFields): Promise<bigint> {
+export async function rent(hands: RentingHands, shown: Quote, workload: WorkloadFields): Promise<bigint> {
   const { chain, pool, sender } = hands;
   const { share, duration, allowUnverified } = shown;
   const wish = { share, duration, allowUnverified };
@@ -72,17 +102,16 @@ export async function rent(hands: Hands, shown: Quote, workload: WorkloadFields)
   const contact = await readContact(chain, pool, shown.machine, hands.fetchDocument);
   const sealed = await seal({ ...workload, tenant: sender.account }, contact.recipient);
   hands.tell("Handing the sealed workload to the machine's agent");
-  const agent = new AgentClient({ pool, machine: shown.machine, key: hands.key });
+  const agent = new AgentClient({ pool, machine: shown.machine, key: hands.key, url: hands.url });
   await agent.putWorkload(sealed, now.machine.operator);
   const permit = await leave(hands, now.quote.pulled, now.quote.approve);
-  const digest: Hex = `0x${await digestOf(sealed)}`;
-  const deed = openDeed(pool, now.quote, digest, permit);
+  const deed = openDeed(pool, now.quote, await sha256(sealed), permit);
   const receipt = await send(deed, sender, chain, (stage) => hands.tell(deed.words, stage), pool.money);
-  return openedIn(receipt);
+  return openedIn(pool, receipt);
 }
 
 /** Extends a lease; the same leave, the same single transaction. */
-export async function extend(hands: Omit<Hands, "key" | "fetchDocument">, lease: bigint, seconds: number, amount: bigint) {
+export async function extend(hands: PayingHands, lease: bigint, seconds: number, amount: bigint) {
   const { chain, pool, sender } = hands;
   const funds = await readFunds(chain, pool, sender.account);
   const pulled = amount > funds.ledger ? amount - funds.ledger : 0n;
@@ -103,7 +132,7 @@ export function checkUnchanged(shown: Quote, now: Quote): void {
 }
 
 /** Leave for the pool to take `pulled`: none where it has it, by a permit where the token takes one, else a transaction. */
-async function leave(hands: Omit<Hands, "key" | "fetchDocument">, pulled: bigint, approve: bigint): Promise<Hex | null> {
+async function leave(hands: PayingHands, pulled: bigint, approve: bigint): Promise<Hex | null> {
   if (!approve) return null;
   const { chain, pool, sender } = hands;
   const deadline = BigInt((await readHead(chain)).time + PERMIT_SECONDS);
@@ -115,15 +144,4 @@ async function leave(hands: Omit<Hands, "key" | "fetchDocument">, pulled: bigint
   const deed = approveDeed(pool, pulled);
   await send(deed, sender, chain, (stage) => hands.tell(deed.words, stage), pool.money);
   return null;
-}
-
-function openedIn(receipt: TransactionReceipt): bigint {
-  const [opened] = parseEventLogs({ abi: controllerAbi, eventName: "LeaseOpened", logs: receipt.logs });
-  if (!opened) throw new Problem("not-opened", "The transaction opened no lease.", "Look at Leases before you try again.");
-  return opened.args.lease;
-}
-
-async function digestOf(data: Uint8Array): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", data as BufferSource));
-  return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

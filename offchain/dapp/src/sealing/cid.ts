@@ -1,5 +1,5 @@
 /** Content addresses: the SHA-256 on the chain and the CID under which IPFS has the same bytes. Either gives the other. */
-import { bytesToHex, hexToBytes, type Hex } from "viem";
+import { bytesToHex, type Hex, hexToBytes } from "viem";
 
 import { Problem } from "../problem";
 

@@ -1,7 +1,7 @@
 /** A machine's contact document: by the chain's digest, from whoever has the bytes. */
 import type { Hex, PublicClient } from "viem";
 
-import { readContactDigest, type Pool } from "../chain";
+import { type Pool, readContactDigest } from "../chain";
 import { Problem } from "../problem";
 import { cidOfDigest, verified } from "./cid";
 import type { HostImage } from "./templates";
@@ -44,6 +44,8 @@ function parsed(bytes: Uint8Array, machine: number): Contact {
   const listed = Array.isArray(images) ? (images as { id?: unknown; name?: unknown }[]) : [];
   return {
     recipient,
-    images: listed.flatMap(({ id, name }) => (typeof id === "string" ? [{ id, name: typeof name === "string" ? name : "" }] : [])),
+    images: listed.flatMap(({ id, name }) =>
+      typeof id === "string" ? [{ id, name: typeof name === "string" ? name : "" }] : [],
+    ),
   };
 }

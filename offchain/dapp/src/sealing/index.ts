@@ -1,6 +1,6 @@
 /** What is sealed, and to whom: CIDs, the workload's one form, templates, contact documents, age. */
 export * from "./cid";
-export { readContact, type Contact, type FetchDocument } from "./contact";
+export { type Contact, type FetchDocument, readContact } from "./contact";
 export { newIdentity, open, seal, sealTo } from "./seal";
 export * from "./templates";
 export { volumeKey, volumeKeyRequest } from "./volumes";

@@ -1,8 +1,7 @@
 /** Sealing in the age format: what is sealed here one machine can open, and neither the gateway nor IPFS. */
 import { Decrypter, Encrypter, generateIdentity, identityToRecipient } from "age-encryption";
-
-import { Problem } from "../problem";
 import { MAX_UPLOAD } from "../agent/generated/wire";
+import { Problem } from "../problem";
 import { canonical, type WorkloadFields } from "./workload";
 
 /** The workload, sealed to a machine's recipient. Throws a Problem for one that is too large, or a key that is none. */
@@ -19,7 +18,9 @@ export async function sealTo(data: Uint8Array, recipients: readonly string[]): P
   try {
     for (const recipient of recipients) encrypter.addRecipient(recipient);
   } catch (error) {
-    throw new Problem("age-key-invalid", "The machine's key is no age recipient.", "Choose another machine.", { cause: error });
+    throw new Problem("age-key-invalid", "The machine's key is no age recipient.", "Choose another machine.", {
+      cause: error,
+    });
   }
   return await encrypter.encrypt(data);
 }

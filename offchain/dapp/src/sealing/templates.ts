@@ -33,7 +33,7 @@ export function atHand(template: Template, images: readonly HostImage[]): HostIm
 }
 
 function repository(image: string): string {
-  const bare = image.split("@")[0]!;
+  const [bare = ""] = image.split("@");
   const slash = bare.lastIndexOf("/");
   const colon = bare.indexOf(":", slash + 1);
   return (colon < 0 ? bare : bare.slice(0, colon)).replace(/^docker\.io\/(library\/)?/, "");

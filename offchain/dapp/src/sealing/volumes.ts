@@ -1,5 +1,5 @@
 /** The keys of a tenant's volumes: made of one signature of the wallet each, so that nothing has to be kept. */
-import { concat, sha256, slice, toHex, type Address, type Hex } from "viem";
+import { type Address, concat, type Hex, sha256, slice, toHex } from "viem";
 
 import type { Pool } from "../chain";
 

@@ -3,10 +3,10 @@
  *
  * It is not asked for anything on its own account but `eth_accounts`, which opens no window.
  */
-import { getAddress, type Address, type EIP1193Provider } from "viem";
+import { type Address, type EIP1193Provider, getAddress } from "viem";
 
-import { problemOf, type Memory } from "../chain";
-import { discover, type AnnouncedWallet } from "./discovery";
+import { type Memory, problemOf } from "../chain";
+import { type AnnouncedWallet, discover } from "./discovery";
 
 /** `account` and `chainId` are null while no wallet is connected. */
 export interface WalletState {
@@ -67,20 +67,22 @@ export class WalletStore {
     if (!provider) return;
     const chainId = `0x${network.chainId.toString(16)}` as const;
     try {
-      await provider.request({ method: "wallet_switchEthereumChain", params: [{ chainId }] }).catch((error: unknown) => {
-        if ((error as { code?: unknown }).code !== UNKNOWN_CHAIN) throw error;
-        return provider.request({
-          method: "wallet_addEthereumChain",
-          params: [
-            {
-              chainId,
-              chainName: network.name,
-              rpcUrls: [network.rpcUrl],
-              nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
-            },
-          ],
+      await provider
+        .request({ method: "wallet_switchEthereumChain", params: [{ chainId }] })
+        .catch((error: unknown) => {
+          if ((error as { code?: unknown }).code !== UNKNOWN_CHAIN) throw error;
+          return provider.request({
+            method: "wallet_addEthereumChain",
+            params: [
+              {
+                chainId,
+                chainName: network.name,
+                rpcUrls: [network.rpcUrl],
+                nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
+              },
+            ],
+          });
         });
-      });
       this.set({ chainId: await chainOf(provider) });
     } catch (error) {
       throw problemOf(error, "switching the network");

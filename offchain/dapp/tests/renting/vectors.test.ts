@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 import { credential } from "../../src/agent/authorization";
 import type { SessionKey } from "../../src/agent/session";
-import { bill, extensionCost, formatLease, parseLease, quote, type Pool } from "../../src/chain";
+import { bill, extensionCost, formatLease, type Pool, parseLease, quote } from "../../src/chain";
 import { canonical, cidOfDigest, newIdentity, open, seal, volumeKey } from "../../src/sealing";
 import { vectors } from "./vectors";
 
@@ -33,10 +33,13 @@ test.each(vectors.quotes)("a quote is the library's to the unit", ({ wish, funds
   expect(quote(machine, params, asked, funds)).toEqual(same);
 });
 
-test.each(vectors.bills)("a bill is the library's to the unit", ({ lease, now, downSince, bill: expected, extension }) => {
-  expect(bill(lease, now, vectors.params, downSince)).toEqual(expected);
-  expect(extensionCost(lease, 1_801)).toBe(extension);
-});
+test.each(vectors.bills)(
+  "a bill is the library's to the unit",
+  ({ lease, now, downSince, bill: expected, extension }) => {
+    expect(bill(lease, now, vectors.params, downSince)).toEqual(expected);
+    expect(extensionCost(lease, 1_801)).toBe(extension);
+  },
+);
 
 test.each(vectors.leases)("lease $shown is shown and read back", ({ id, shown }) => {
   expect(formatLease(BigInt(id))).toBe(shown);

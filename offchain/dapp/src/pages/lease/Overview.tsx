@@ -1,0 +1,72 @@
+import { Link } from "react-router";
+import type { LeaseStatus } from "../../agent";
+import { cellsOf, formatLease } from "../../chain";
+import { formatShare } from "../../format";
+import { Address } from "../../ui/Address";
+import { Copy } from "../../ui/Copy";
+import { Facts } from "../../ui/Facts";
+import { Time } from "../../ui/Time";
+import type { Account } from "../../wallet";
+import { secretsOf } from "../rent/useRenting";
+import type { LeaseNow } from "./useLeaseOnChain";
+
+/** What it is, where its ports are, and the secrets that were made for it. */
+export function Overview({ now, status }: { account: Account; now: LeaseNow; status: LeaseStatus | undefined }) {
+  const { lease, machine } = now;
+  const secrets = Object.entries(secretsOf(formatLease(lease.id)));
+  return (
+    <section className="panel" aria-label="What it is">
+      <Facts
+        facts={[
+          [
+            "Machine",
+            <span key="machine">
+              {formatShare(cellsOf(lease.placement))} of{" "}
+              <Link to={`/machines/${lease.machine}`}>machine {lease.machine}</Link>
+            </span>,
+          ],
+          ["Its provider", <Address key="provider" address={machine.provider} />],
+          ["Its tenant", <Address key="tenant" address={lease.tenant} />],
+          ["Ends", <Time key="end" at={lease.end} />],
+          status?.ports.length
+            ? [
+                "Ports",
+                <ul key="ports" className="plain">
+                  {status.ports.map((port) => (
+                    <li key={`${port.container}/${port.protocol}`}>
+                      {port.container}/{port.protocol}:{" "}
+                      {port.protocol === "tcp" && status.host ? (
+                        <a href={`http://${status.host}:${port.host}`} target="_blank" rel="noreferrer noopener">
+                          {status.host}:{port.host}
+                        </a>
+                      ) : (
+                        `${status.host ?? ""}:${port.host}`
+                      )}
+                    </li>
+                  ))}
+                </ul>,
+              ]
+            : undefined,
+          status?.reason ? ["The machine says", status.reason] : undefined,
+          status?.result_cid
+            ? [
+                "Results",
+                <code key="cid" className="break">
+                  {status.result_cid}
+                </code>,
+              ]
+            : undefined,
+          ...secrets.map(
+            ([name, secret]) =>
+              [
+                `Secret ${name}`,
+                <span key={name} className="line">
+                  <code>••••••</code> <Copy text={secret} what={`the secret ${name}`} />
+                </span>,
+              ] as const,
+          ),
+        ]}
+      />
+    </section>
+  );
+}

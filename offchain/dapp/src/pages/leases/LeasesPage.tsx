@@ -1,0 +1,80 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
+import { gateway } from "../../api/gateway";
+import { useLive } from "../../api/live";
+import type { Part } from "../../api/types";
+import { Page } from "../../app/Page";
+import { formatShare } from "../../format";
+import { Empty } from "../../ui/Empty";
+import { Money } from "../../ui/Money";
+import { ProblemView } from "../../ui/ProblemView";
+import { Skeleton } from "../../ui/Skeleton";
+import { Time } from "../../ui/Time";
+import { type Account, WithWallet } from "../../wallet";
+import { LeaseStateView } from "./LeaseStateView";
+import "./leases.css";
+
+interface LeaseItem {
+  readonly id: string;
+  readonly machine: number;
+  readonly state: string;
+  readonly cells: number;
+  readonly start: number;
+  readonly end: number;
+  readonly deposit: string;
+}
+
+/** Every lease of the account that is connected, the newest first. */
+export default function LeasesPage() {
+  return (
+    <Page title="Your leases" command="leasehold leases">
+      <WithWallet why="Leases are an account's: connect the wallet whose leases you want to see.">
+        {(account) => <Leases account={account} />}
+      </WithWallet>
+    </Page>
+  );
+}
+
+function Leases({ account }: { account: Account }) {
+  const tenant = account.sender.account;
+  useLive([`leases:${tenant}`, "block"]);
+  const leases = useQuery({
+    queryKey: ["leases", tenant],
+    queryFn: ({ signal }) => gateway.get<Part<LeaseItem>>("leases", { tenant, limit: 200 }, signal),
+    refetchInterval: 5_000,
+  });
+  if (leases.error) return <ProblemView error={leases.error} onRetry={() => void leases.refetch()} />;
+  if (!leases.data) return <Skeleton rows={4} />;
+  if (leases.data.items.length === 0) {
+    return (
+      <Empty says="This account has no lease yet.">
+        <Link className="button primary" to="/">
+          Find a machine
+        </Link>
+      </Empty>
+    );
+  }
+  return (
+    <ul className="lease-list">
+      {leases.data.items.map((lease) => (
+        <li key={lease.id}>
+          <Link to={`/leases/${lease.id}`} className="lease-row">
+            <strong>Lease {lease.id}</strong>
+            <LeaseStateView state={lease.state} />
+            <span>
+              {formatShare(lease.cells)} of machine {lease.machine}
+            </span>
+            <span>
+              {ended(lease.state) ? "ended" : "ends"} <Time at={lease.end} />
+            </span>
+            <Money amount={lease.deposit} token={account.pool.money} />
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function ended(state: string): boolean {
+  return ["ended", "cancelled", "rejected"].includes(state);
+}

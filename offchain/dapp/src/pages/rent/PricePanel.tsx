@@ -1,0 +1,76 @@
+import { approval, type Pool, type Quote, refunds } from "../../chain";
+import { exact, formatDuration, formatShare } from "../../format";
+import type { WorkloadFields } from "../../sealing";
+import { BeforeWallet } from "../../ui/BeforeWallet";
+import { Money } from "../../ui/Money";
+
+interface Props {
+  readonly pool: Pool;
+  readonly quote: Quote;
+  readonly workload: WorkloadFields | null;
+  readonly hasSession: boolean;
+  readonly children: React.ReactNode;
+}
+
+/** Everything there is to know before the wallet opens, by the chain's own numbers. */
+export function PricePanel({ pool, quote, workload, hasSession, children }: Props) {
+  const { money } = pool;
+  const fee = (quote.deposit * BigInt(quote.feeBps)) / 10_000n;
+  return (
+    <BeforeWallet
+      title={`Rent ${formatShare(quote.share)} of machine ${quote.machine} for ${formatDuration(quote.duration)}`}
+      gets={
+        <>
+          {formatShare(quote.share)} of the machine's units, by the second, at{" "}
+          <Money amount={quote.price} token={money} per="GPU-hour" places="exact" />
+          {workload && (
+            <>
+              , running <code className="break">{workload.image}</code>
+            </>
+          )}
+        </>
+      }
+      locks={
+        <>
+          <Money amount={quote.deposit} token={money} places="exact" />:{" "}
+          <Money amount={quote.fromLedger} token={money} places="exact" /> from your ledger,{" "}
+          <Money amount={quote.pulled} token={money} places="exact" /> from your wallet
+        </>
+      }
+      perHour={<Money amount={quote.hourly} token={money} places="exact" />}
+      inAll={
+        <>
+          <Money amount={quote.deposit} token={money} places="exact" /> at most. The pool's fee is in it:{" "}
+          {quote.feeBps / 100} %, at most {exact(fee, money)}
+        </>
+      }
+      comesBack={
+        <dl className="refunds small">
+          {refunds(quote, money).map(([when, what]) => (
+            <div key={when}>
+              <dt>{when}</dt>
+              <dd>{what}</dd>
+            </div>
+          ))}
+        </dl>
+      }
+      readers="The host's owner can read what runs on the host, files and memory. The gateway cannot: the workload is sealed to the machine's key."
+      transactions={windows(quote, pool, hasSession, workload?.volumes?.length ?? 0)}
+    >
+      {children}
+    </BeforeWallet>
+  );
+}
+
+/** What the wallet will ask for, in its order. */
+function windows(quote: Quote, pool: Pool, hasSession: boolean, volumes: number): string {
+  const asked = [
+    ...(hasSession ? [] : ["a signature that lets this tab talk to the machine for a day (it moves no money)"]),
+    ...(volumes
+      ? [`${volumes === 1 ? "a signature" : `${volumes} signatures`} of which the keys of your volumes are made`]
+      : []),
+    ...(quote.approve ? [`a signature: ${approval(quote.pulled, pool.money)}`] : []),
+    "one transaction, which opens the lease",
+  ];
+  return `${asked.join("; ")}.`;
+}

@@ -1,0 +1,102 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { useNavigate } from "react-router";
+import { keptSession } from "../../agent";
+import { MachineStatus, readMachine } from "../../chain";
+import { formatDuration, formatShare } from "../../format";
+import { offerOf } from "../../renting";
+import { templates } from "../../sealing";
+import { ProblemView } from "../../ui/ProblemView";
+import { Skeleton } from "../../ui/Skeleton";
+import { type Account, DoingView, useDoing } from "../../wallet";
+import { type Draft, lacking, NEW_DRAFT, workloadOf } from "./draft";
+import { PricePanel } from "./PricePanel";
+import { Shape } from "./Shape";
+import { rentShown, useContact } from "./useRenting";
+import type { RentUrl } from "./useRentUrl";
+import { WhatRuns } from "./WhatRuns";
+
+interface Props {
+  readonly account: Account;
+  readonly machine: number;
+  readonly url: RentUrl;
+  readonly onUrl: (change: Partial<RentUrl>) => void;
+}
+
+/** One machine being rented: what runs, how much of it, the price, and the one button. */
+export function RentForm({ account, machine: id, url, onUrl }: Props) {
+  const { chain, pool, sender } = account;
+  const [draft, setDraft] = useState<Draft>(NEW_DRAFT);
+  const [unverified, setUnverified] = useState(false);
+  const { doing, run } = useDoing();
+  const navigate = useNavigate();
+  const contact = useContact(account, id);
+  const machine = useQuery({
+    queryKey: ["onchain", "machine", pool.controller, id],
+    queryFn: () => readMachine(chain, pool, id),
+  });
+  const share = url.share || machine.data?.smallestShare || 8;
+  const wish = { share, duration: url.seconds, allowUnverified: unverified };
+  const offer = useQuery({
+    queryKey: ["onchain", "offer", pool.controller, id, sender.account, wish],
+    queryFn: () => offerOf(chain, pool, id, wish, sender.account),
+    placeholderData: keepPreviousData,
+    refetchInterval: 10_000,
+  });
+  const template = templates.find(({ name }) => name === url.template);
+  const images = useMemo(() => contact.data?.images ?? [], [contact.data]);
+  const missing = lacking(draft, template, images);
+  const workload = missing ? null : workloadOf(draft, template, images);
+  const error = machine.error ?? contact.error ?? offer.error;
+  if (error)
+    return (
+      <ProblemView
+        error={error}
+        onRetry={() => void Promise.all([machine.refetch(), contact.refetch(), offer.refetch()])}
+      />
+    );
+  if (!machine.data || !contact.data || !offer.data) return <Skeleton rows={8} />;
+  const { quote, problem } = offer.data;
+  const stale = offer.isPlaceholderData || quote.share !== share || quote.duration !== url.seconds;
+  const hasSession = keptSession(pool, sender.account, sessionStorage, Math.floor(Date.now() / 1000)) !== null;
+  const rentNow = (): void => {
+    if (!workload) return;
+    void run("renting", async (tell) => {
+      const lease = await rentShown(account, quote, workload, tell);
+      navigate(`/leases/${lease}`);
+    });
+  };
+  return (
+    <>
+      <WhatRuns
+        draft={draft}
+        template={template}
+        images={images}
+        onTemplate={(name) => onUrl({ template: name })}
+        onDraft={setDraft}
+      />
+      <Shape machine={machine.data} share={share} seconds={url.seconds} onChange={onUrl} />
+      {machine.data.status === MachineStatus.unverified && (
+        <label className="line notice warning">
+          <span>
+            <input type="checkbox" checked={unverified} onChange={(event) => setUnverified(event.target.checked)} />{" "}
+            Nobody has measured this machine: I rent it all the same.
+          </span>
+        </label>
+      )}
+      <PricePanel pool={pool} quote={quote} workload={workload} hasSession={hasSession}>
+        <button
+          type="button"
+          className="button primary"
+          disabled={doing.busy || stale || problem !== null || missing !== null}
+          onClick={rentNow}
+        >
+          Rent {formatShare(share)} for {formatDuration(url.seconds)}
+        </button>
+        {missing && <p className="small">{missing}</p>}
+      </PricePanel>
+      {problem && <ProblemView error={problem} />}
+      <DoingView doing={doing} chain={chain} />
+    </>
+  );
+}

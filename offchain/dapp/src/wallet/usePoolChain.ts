@@ -1,0 +1,82 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import {
+  type Address,
+  createPublicClient,
+  createWalletClient,
+  custom,
+  type EIP1193Provider,
+  http,
+  type PublicClient,
+} from "viem";
+import { gateway } from "../api/gateway";
+import type { PoolWhole } from "../api/pools";
+import { usePool } from "../api/queries";
+import { type ClaimedPool, checkRemembered, type Pool, readPool, type Sender } from "../chain";
+import { useWallet } from "./useWallet";
+
+const POLL = 1_000;
+
+/** The pool by the chain's word, and by whose node. `sender` is null while no wallet on its network is connected. */
+export interface PoolChain {
+  readonly pool: Pool | undefined;
+  readonly chain: PublicClient | undefined;
+  readonly sender: Sender | null;
+  /** The network that the wallet would have to be on, where it is on another. */
+  readonly wrongNetwork: number | null;
+  readonly error: Error | null;
+  readonly retry: () => void;
+}
+
+/** The pool that the gateway serves, read from the wallet's own node where there is one, else by the gateway's. */
+export function usePoolChain(): PoolChain {
+  const claimed = usePool();
+  const wallet = useWallet();
+  const wanted = claimed.data && claimedOf(claimed.data);
+  const provider = wallet.account && wallet.chainId === wanted?.chainId ? wallet.chosen?.provider : undefined;
+  const chain = useMemo(() => clientOf(provider), [provider]);
+  const pool = useQuery({
+    queryKey: ["onchain", "pool", wanted?.chainId, wanted?.controller, provider !== undefined],
+    queryFn: async () => {
+      if (wanted === undefined) throw new Error("the pool is not known yet");
+      const read = await readPool(chain, wanted);
+      checkRemembered(read, localStorage, provider !== undefined);
+      return read;
+    },
+    enabled: wanted !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const connected = wallet.account !== null && wanted !== undefined;
+  return {
+    pool: pool.data,
+    chain: pool.data && chain,
+    sender: useSender(wallet.account, provider),
+    wrongNetwork: connected && provider === undefined ? wanted.chainId : null,
+    error: claimed.error ?? pool.error,
+    retry: () => void (claimed.error ? claimed : pool).refetch(),
+  };
+}
+
+function useSender(account: Address | null, provider: EIP1193Provider | undefined): Sender | null {
+  return useMemo(() => (account && provider ? { account, provider } : null), [account, provider]);
+}
+
+function clientOf(provider: EIP1193Provider | undefined): PublicClient {
+  const transport = provider ? custom(provider) : http(gateway.url("rpc"));
+  return createPublicClient({ transport, pollingInterval: POLL });
+}
+
+/** Has the sender's wallet sign typed data; its window shows what. */
+export function typedDataSigner(sender: Sender) {
+  const client = createWalletClient({ account: sender.account, transport: custom(sender.provider) });
+  return client.signTypedData.bind(client);
+}
+
+function claimedOf(pool: PoolWhole): ClaimedPool {
+  return {
+    chainId: pool.chain_id,
+    controller: pool.controller,
+    token: pool.token.address,
+    block: BigInt(pool.deployed_at_block),
+  };
+}
