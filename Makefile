@@ -17,7 +17,7 @@ demo: setup ## rent a machine for real: chain, IPFS, container, result, payment;
 demo-live: setup ## the same world, left running, with the commands to try by hand
 	@$(run) python scripts/demo.py --live
 
-test: setup ## the tests of a working day, contracts' and Python's, with their coverage gates
+test: setup ## the tests of a working day, contracts', Python's and the browser's app's, with their coverage gates
 	@bash scripts/test
 
 test-slow: setup ## what takes longer: more whole worlds and odd nodes, Brownie; CI runs these too
@@ -32,8 +32,8 @@ test-gpu: setup ## the tests that any card can stand, on this host's real ones; 
 lint: setup ## formatting, style and types
 	@bash scripts/lint
 
-format: setup ## rewrite Python and Solidity in the house format
-	@$(run) ruff format . && ruff check --fix . && forge fmt
+format: setup ## rewrite Python, Solidity and TypeScript in the house format
+	@$(run) ruff format . && ruff check --fix . && forge fmt && npm --prefix offchain/dapp run --silent format
 
 docs: setup ## the documents as a site, with the library's reference, in build/docs
 	@bash scripts/setup sphinx && $(run) python scripts/docs_site.py "$$(tool_home sphinx)"

@@ -21,7 +21,7 @@ FILES = sorted(
     path
     for place in (ROOT, *(ROOT / folder for folder in FOLDERS))
     for path in (place.glob("*") if place == ROOT else place.rglob("*"))
-    if path.suffix in SUFFIXES and "_generated" not in path.parts
+    if path.suffix in SUFFIXES and not {"_generated", "node_modules"} & set(path.parts)
 )
 DOCUMENTS = [path for path in FILES if path.suffix == ".md"]
 DECISIONS = ROOT / "docs" / "decisions"

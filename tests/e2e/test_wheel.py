@@ -23,6 +23,7 @@ pytestmark = pytest.mark.slow
 BESIDE_PYTHON = {
     "leasehold/py.typed",
     "leasehold/chain/_generated/abi/Controller.json",
+    "leasehold/gateway/_dapp/index.html",
     "leasehold_agent/py.typed",
 }
 BESIDE_THE_AGENT = {

@@ -1,0 +1,73 @@
+import { keepPreviousData, queryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Problem } from "../problem";
+import { gateway } from "./gateway";
+import type { MachineItem, MachineWhole, Quote } from "./machines";
+import type { PoolWhole, PricePoint } from "./pools";
+import type { Part } from "./types";
+
+/** The gateway's answers, kept by TanStack Query. A key begins with the topic that makes its answer stale. */
+
+export interface MachineSearch {
+  readonly q: string;
+  readonly sort: string;
+}
+
+const PART = 50;
+
+/** The pool that the gateway serves: its token, rules and contracts. */
+export function usePool() {
+  return useQuery({
+    queryKey: ["pool"],
+    queryFn: async ({ signal }) => {
+      const { items, block } = await gateway.get<Part<PoolWhole>>("pools", {}, signal);
+      const [pool] = items;
+      if (pool === undefined) throw new Problem("no-pool", "The gateway serves no pool.", "Choose another gateway.");
+      return { ...pool, block };
+    },
+    staleTime: 60_000,
+  });
+}
+
+/** Machines that match a search, part by part. While another search is asked, the last one's are shown. */
+export function useMachines(search: MachineSearch) {
+  return useInfiniteQuery({
+    queryKey: ["machines", search],
+    queryFn: ({ pageParam, signal }) =>
+      gateway.get<Part<MachineItem>>("machines", { ...search, limit: PART, after: pageParam }, signal),
+    initialPageParam: "",
+    getNextPageParam: (last) => last.next,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** One machine, whole. */
+export function machineQuery(machine: string) {
+  return queryOptions({
+    queryKey: ["machines", "one", machine],
+    queryFn: async ({ signal }) =>
+      (await gateway.get<{ machine: MachineWhole }>(`machines/${machine}`, {}, signal)).machine,
+  });
+}
+
+export function useMachine(machine: string) {
+  return useQuery(machineQuery(machine));
+}
+
+/** What a share would cost; cells, and seconds that it runs. */
+export function useQuote(machine: number, wish: { cells: number; seconds: number; spot: boolean }) {
+  return useQuery({
+    queryKey: ["machines", "quote", machine, wish],
+    queryFn: async ({ signal }) =>
+      (await gateway.get<{ quote: Quote }>(`machines/${machine}/quote`, wish, signal)).quote,
+    enabled: wish.seconds > 0,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function usePrices(query: { class?: string; days: number }) {
+  return useQuery({
+    queryKey: ["prices", query],
+    queryFn: async ({ signal }) => (await gateway.get<Part<PricePoint>>("prices", query, signal)).items,
+    staleTime: 60_000,
+  });
+}

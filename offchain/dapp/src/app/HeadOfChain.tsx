@@ -1,0 +1,23 @@
+import { useLive, useLiveState } from "../api/live";
+import { usePool } from "../api/queries";
+import { Time } from "../ui/Time";
+
+/** The newest block that the gateway speaks of, how old it is, and whether news come by themselves. */
+export function HeadOfChain() {
+  useLive(["block"]);
+  const pool = usePool();
+  const state = useLiveState();
+  const block = state.block ?? pool.data?.block;
+  if (block === undefined) return null;
+  return (
+    <span className="head-of-chain small soft numbers">
+      <span className={`live-mark ${state.link}`} aria-hidden="true" />
+      <span>
+        {LINKS[state.link]}, block {block.number.toLocaleString("en")},{" "}
+      </span>
+      <Time at={block.time} />
+    </span>
+  );
+}
+
+const LINKS = { live: "Live", waiting: "Connecting", polling: "By asking again" } as const;

@@ -1,0 +1,15 @@
+import { type ComponentType, lazy } from "react";
+
+/** A page: where it is, what it is called, and whether the header names it. `title` is what the palette shows. */
+export interface PageRoute {
+  readonly path: string;
+  readonly title: string;
+  readonly nav?: string;
+  readonly page: ComponentType;
+}
+
+/** Every page of the app, in the header's order. A path with a `:` part is reached from other pages, not by name. */
+export const ROUTES: readonly PageRoute[] = [
+  { path: "/", title: "Find a machine", nav: "Market", page: lazy(() => import("../pages/market/Market")) },
+  { path: "/compare", title: "Compare machines", page: lazy(() => import("../pages/market/Compare")) },
+];

@@ -1,0 +1,33 @@
+/** Amounts as people write them. Money never passes through a float: what a row rounds is marked, what costs is exact. */
+export interface Money {
+  readonly symbol: string;
+  readonly decimals: number;
+}
+
+/** Exact, or cut to `places` decimals and marked `~` where that lost something. */
+export function formatAmount(units: bigint, decimals: number, places?: number): string {
+  const size = units < 0n ? -units : units;
+  const scale = 10n ** BigInt(decimals);
+  let digits = (size % scale).toString().padStart(decimals, "0").replace(/0+$/, "");
+  let mark = units < 0n ? "-" : "";
+  if (places !== undefined && digits.length > places) {
+    digits = digits.slice(0, places).replace(/0+$/, "");
+    mark = `~${mark}`;
+  }
+  return `${mark}${size / scale}${digits ? `.${digits}` : ""}`;
+}
+
+/** `2.5 USDT`, for people. */
+export function show(units: bigint, money: Money, places = 6): string {
+  return `${formatAmount(units, money.decimals, places)} ${money.symbol}`;
+}
+
+/** `2.5 USDT` to the last unit: beside a button that costs, nothing is rounded. */
+export function exact(units: bigint, money: Money): string {
+  return `${formatAmount(units, money.decimals)} ${money.symbol}`;
+}
+
+/** For charts alone, where a pixel is coarser than a float. */
+export function plotted(units: string, decimals: number): number {
+  return Number(units) / 10 ** decimals;
+}

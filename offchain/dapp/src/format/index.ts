@@ -1,0 +1,5 @@
+/** How values are written for people. Knows nothing of pages, chain or gateway. */
+export * from "./amounts";
+export * from "./names";
+export * from "./shares";
+export * from "./times";

@@ -1,0 +1,19 @@
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { App } from "./app/App";
+import { Providers } from "./app/Providers";
+import { applyTheme } from "./app/theme";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/controls.css";
+
+applyTheme();
+const root = document.getElementById("root");
+if (root === null) throw new Error("index.html has no #root.");
+createRoot(root).render(
+  <StrictMode>
+    <Providers>
+      <App />
+    </Providers>
+  </StrictMode>,
+);

@@ -1,0 +1,67 @@
+import { useQueries } from "@tanstack/react-query";
+import { Link, useSearchParams } from "react-router";
+import { useLive } from "../../api/live";
+import { machineQuery, usePool } from "../../api/queries";
+import { Page } from "../../app/Page";
+import { Empty } from "../../ui/Empty";
+import { ProblemView } from "../../ui/ProblemView";
+import { Skeleton } from "../../ui/Skeleton";
+import { comparison } from "./comparison";
+import { machinesIn } from "./useMarketUrl";
+import { nameOf } from "./words";
+import "./compare.css";
+
+/** Up to four machines beside each other. What is best in a row says so. */
+export default function Compare() {
+  const [params] = useSearchParams();
+  const numbers = machinesIn(params.get("machines"));
+  useLive(["machines"]);
+  const answers = useQueries({ queries: numbers.map((number) => machineQuery(String(number))) });
+  const token = usePool().data?.token;
+  const machines = answers.flatMap((answer) => (answer.data === undefined ? [] : [answer.data]));
+  const failed = answers.find((answer) => answer.error !== null);
+  return (
+    <Page title="Compare machines" command={numbers.map((number) => `leasehold machine ${number}`).join("; ")}>
+      {numbers.length === 0 && (
+        <Empty says="No machine is chosen. Choose up to four in the market.">
+          <Link className="button primary" to="/">
+            Find a machine
+          </Link>
+        </Empty>
+      )}
+      {failed !== undefined && <ProblemView error={failed.error} onRetry={() => void failed.refetch()} />}
+      {answers.some((answer) => answer.isPending) && <Skeleton rows={10} />}
+      {machines.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must scroll by keyboard, too
+        <section className="table-scroll" aria-label="Machines beside each other" tabIndex={0}>
+          <table className="table compare">
+            <thead>
+              <tr>
+                <td />
+                {machines.map((machine) => (
+                  <th key={machine.id} scope="col">
+                    <Link to={`/machines/${machine.id}`}>{nameOf(machine)}</Link>
+                    <span className="soft"> {machine.id}</span>
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {comparison(machines, token).map((row) => (
+                <tr key={row.name}>
+                  <th scope="row">{row.name}</th>
+                  {row.cells.map((cell, place) => (
+                    <td key={machines[place]?.id} className={row.best.has(place) ? "best" : undefined}>
+                      {cell}
+                      {row.best.has(place) && <span className="best-mark">best</span>}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,88 @@
+import { lazy, Suspense, useState } from "react";
+import { useLive } from "../../api/live";
+import type { MachineItem } from "../../api/machines";
+import { useMachines, usePool } from "../../api/queries";
+import { Page } from "../../app/Page";
+import { quoted } from "../../format";
+import { termsOf } from "../../search/terms";
+import { DataTable } from "../../ui/DataTable";
+import { Empty } from "../../ui/Empty";
+import { ProblemView } from "../../ui/ProblemView";
+import { Skeleton } from "../../ui/Skeleton";
+import { CompareBar } from "./CompareBar";
+import { machineColumns } from "./columns";
+import { MachineCards } from "./MachineCards";
+import { MarketBar } from "./MarketBar";
+import { SearchBox } from "./SearchBox";
+import { useChanged } from "./useChanged";
+import { type MarketUrl, useMarketUrl } from "./useMarketUrl";
+import "./market.css";
+
+const Prices = lazy(() => import("./Prices"));
+
+/** The pool's machines: searched, sorted, and as they change. */
+export default function Market() {
+  const url = useMarketUrl();
+  const [prices, setPrices] = useState(false);
+  useLive(["machines"]);
+  const { data, error, isPlaceholderData, fetchNextPage, hasNextPage, isFetchingNextPage, refetch } = useMachines(url);
+  const machines = data?.pages.flatMap((part) => part.items) ?? [];
+  const total = data?.pages[0]?.total;
+  return (
+    <Page title="Find a machine" command={commandOf(url)} wide>
+      <SearchBox url={url} error={error} />
+      <MarketBar url={url} total={isPlaceholderData ? undefined : total} prices={prices} onPrices={setPrices} />
+      {prices && (
+        <Suspense fallback={<Skeleton rows={6} />}>
+          <Prices />
+        </Suspense>
+      )}
+      {error !== null && data === undefined ? (
+        <ProblemView error={error} onRetry={() => void refetch()} />
+      ) : data === undefined ? (
+        <Skeleton rows={12} />
+      ) : (
+        <Found machines={machines} url={url} />
+      )}
+      {hasNextPage && (
+        <button type="button" className="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          Show more, {machines.length} of {total}
+        </button>
+      )}
+      <CompareBar url={url} />
+    </Page>
+  );
+}
+
+function Found({ machines, url }: { machines: readonly MachineItem[]; url: MarketUrl }) {
+  const token = usePool().data?.token;
+  const changed = useChanged(machines);
+  if (machines.length === 0) {
+    return (
+      <Empty says={url.q === "" ? "This pool has no machines yet." : "No machine matches all terms of this search."}>
+        {url.q !== "" && (
+          <button type="button" className="button primary" onClick={() => url.set({ q: "" })}>
+            Show all machines
+          </button>
+        )}
+      </Empty>
+    );
+  }
+  if (url.view === "cards") return <MachineCards machines={machines} token={token} url={url} changed={changed} />;
+  return (
+    <DataTable
+      caption="Machines"
+      columns={machineColumns(token, url)}
+      rows={machines}
+      rowKey={(machine) => machine.id}
+      sort={url.sort}
+      onSort={(sort) => url.set({ sort })}
+      changed={changed}
+    />
+  );
+}
+
+function commandOf({ q, sort }: MarketUrl): string {
+  const terms = termsOf(q).map(quoted);
+  return ["leasehold machines", ...terms, ...(sort === "price" ? [] : ["--sort", sort])].join(" ");
+}

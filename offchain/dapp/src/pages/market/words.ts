@@ -1,0 +1,31 @@
+import type { MachineItem } from "../../api/machines";
+import type { Meaning } from "../../ui/State";
+
+/** What a machine is called in a row: its cards or its processors, and how many. */
+export function nameOf(machine: MachineItem): string {
+  const model = machine.kind === "cpu" ? (machine.cpu ?? "CPU") : (machine.gpu ?? "Unknown");
+  return machine.gpus > 1 ? `${machine.gpus} × ${model}` : model;
+}
+
+/** Its state as a meaning and a word. */
+export function stateOf(machine: MachineItem): { is: Meaning; word: string } {
+  if (machine.down_since !== null) return { is: "bad", word: "Down" };
+  return STATES[machine.state];
+}
+
+const STATES: Readonly<Record<MachineItem["state"], { is: Meaning; word: string }>> = {
+  free: { is: "good", word: "Free" },
+  busy: { is: "waiting", word: "Busy" },
+  closed: { is: "warning", word: "Closed" },
+  retired: { is: "plain", word: "Retired" },
+};
+
+/** Of 100 parts, as a row has it: `99.98 %`. */
+export function percent(value: string | null): string {
+  return value === null ? "–" : `${value} %`;
+}
+
+/** `4.8 of 5, by 12`; who has no rating says so. */
+export function starsOf(machine: MachineItem): string {
+  return machine.stars === null ? "unrated" : `${machine.stars} by ${machine.ratings}`;
+}

@@ -1,0 +1,25 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+import { firstLoad } from "./firstLoad";
+
+/** Addresses are relative and routes stand behind the hash, so that the same files serve from a gateway and from IPFS.
+ * Nothing is inlined: the gateway's Content-Security-Policy allows no inline script, style or `data:`. */
+export default defineConfig({
+  base: "./",
+  plugins: [react(), firstLoad({ page: "src/pages/market/Market.tsx", most: 300_000 })],
+  build: {
+    outDir: "../leasehold/gateway/_dapp",
+    emptyOutDir: true,
+    target: "es2022",
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+  server: { proxy: { "/api": { target: "http://127.0.0.1:8480", ws: true } } },
+  test: {
+    environment: "jsdom",
+    setupFiles: ["tests/setup.ts"],
+    include: ["tests/**/*.test.{ts,tsx}"],
+    restoreMocks: true,
+  },
+});
