@@ -105,7 +105,7 @@ async function refused(response: Response): Promise<Problem> {
   const detail =
     typeof said?.detail === "string" ? said.detail : `The machine's agent does not answer (${response.status}).`;
   const hint = typeof said?.hint === "string" ? said.hint : "";
-  return new Problem(code.split("/").at(-1)!, detail, hint);
+  return new Problem(code.slice(code.lastIndexOf("/") + 1), detail, hint);
 }
 
 /** Throws a Problem unless the operator has signed that it holds the workload of `digest`, for this pool and machine. */

@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { NavLink } from "react-router";
+import { WalletInHeader } from "../wallet/WalletInHeader";
 import { CommandPalette } from "./CommandPalette";
 import { HeadOfChain } from "./HeadOfChain";
 import { ROUTES } from "./routes";
@@ -28,6 +29,7 @@ export function Header() {
         <button type="button" className="button quiet little" onClick={() => setPalette(true)}>
           Go to <kbd>Ctrl K</kbd>
         </button>
+        <WalletInHeader />
         <ThemeSwitch />
       </div>
       {palette && <CommandPalette onClose={() => setPalette(false)} />}

@@ -12,4 +12,7 @@ export interface PageRoute {
 export const ROUTES: readonly PageRoute[] = [
   { path: "/", title: "Find a machine", nav: "Market", page: lazy(() => import("../pages/market/Market")) },
   { path: "/compare", title: "Compare machines", page: lazy(() => import("../pages/market/Compare")) },
+  { path: "/rent", title: "Rent a machine", page: lazy(() => import("../pages/rent/RentPage")) },
+  { path: "/leases", title: "Your leases", nav: "Leases", page: lazy(() => import("../pages/leases/LeasesPage")) },
+  { path: "/leases/:lease", title: "A lease", page: lazy(() => import("../pages/lease/LeasePage")) },
 ];

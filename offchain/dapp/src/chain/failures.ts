@@ -64,7 +64,7 @@ export function refusal(data: Hex, money?: Money): Problem {
 function sentence(words: string): string {
   const trimmed = words.trim().replace(/;$/, "");
   if (!trimmed) return "";
-  const begun = trimmed[0]!.toUpperCase() + trimmed.slice(1);
+  const begun = trimmed.charAt(0).toUpperCase() + trimmed.slice(1);
   return /[.?!]$/.test(begun) ? begun : `${begun}.`;
 }
 

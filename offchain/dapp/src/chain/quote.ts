@@ -170,7 +170,8 @@ export function bill(lease: Lease, now: number, params: Params, downSince = 0): 
 function accrued(lease: Lease, until: number): bigint {
   const since = (lease.segmentStart || lease.start) + lease.paused;
   const owed = lease.segmentSettled + cost(lease.price, cellsOf(lease.placement), Math.max(0, until - since));
-  return least(lease.deposit, owed > lease.settled ? owed : lease.settled);
+  const billed = least(lease.settled, owed) === owed ? lease.settled : owed;
+  return least(lease.deposit, billed);
 }
 
 function least(a: bigint, b: bigint): bigint {

@@ -4,7 +4,8 @@
  * A template's fields are the error's arguments, and what follows a colon says how one is written: `{until:utc}`.
  */
 
-import { exact, formatAmount, formatDuration, formatShare, type Money, show } from "../format";
+import { type Hex, hexToBytes } from "viem";
+import { formatAmount, formatDuration, formatShare, type Money, show } from "../format";
 import { formatLease } from "./leases";
 
 const STATES: Readonly<Record<string, readonly string[]>> = {
@@ -27,7 +28,7 @@ function written(value: unknown, form: string | undefined, money: Money | undefi
     case "money":
       return money ? show(number, money) : `${number} token units`;
     case "tokens":
-      return money ? exact(number, money).split(" ")[0]! : `${number} token units`;
+      return money ? formatAmount(number, money.decimals) : `${number} token units`;
     case "coin":
       return `${formatAmount(number, 18, 6)} of the chain's coin`;
     case "utc":
@@ -48,10 +49,7 @@ function written(value: unknown, form: string | undefined, money: Money | undefi
 /** 32 bytes of short ASCII, such as a reason, are read; other bytes stay as they are. */
 function text(value: unknown): string {
   if (typeof value !== "string" || !/^0x[0-9a-f]{64}$/i.test(value)) return String(value);
-  const bytes = value
-    .slice(2)
-    .match(/../g)!
-    .map((pair) => parseInt(pair, 16));
+  const bytes = [...hexToBytes(value as Hex)];
   const end = bytes.indexOf(0);
   const shown = end < 0 ? bytes : bytes.slice(0, end);
   const readable = shown.length > 0 && shown.every((byte) => byte >= 0x20 && byte < 0x7f);
