@@ -1,4 +1,3 @@
-// @vitest-environment node
 import { hexToBytes, sha256, toHex } from "viem";
 import { expect, test } from "vitest";
 
