@@ -34,6 +34,6 @@ const AMOUNTS = new Set([
 type Vector = any;
 
 export const vectors: Record<string, Vector> & { readonly [section in Sections]: Vector[] } = JSON.parse(
-  readFileSync(new URL("../../../../tests/vectors/renting.json", import.meta.url), "utf8"),
+  readFileSync("../../tests/vectors/renting.json", "utf8"),
   (name, value: unknown) => (AMOUNTS.has(name) && typeof value === "number" ? BigInt(value) : value),
 );
