@@ -11,5 +11,7 @@ export interface PageRoute {
 /** Every page of the app, in the header's order. A path with a `:` part is reached from other pages, not by name. */
 export const ROUTES: readonly PageRoute[] = [
   { path: "/", title: "Find a machine", nav: "Market", page: lazy(() => import("../pages/market/Market")) },
+  { path: "/machines/:machine", title: "A machine", page: lazy(() => import("../pages/machine/MachinePage")) },
   { path: "/compare", title: "Compare machines", page: lazy(() => import("../pages/market/Compare")) },
+  { path: "/pool", title: "The pool and its rules", nav: "Pool", page: lazy(() => import("../pages/pool/PoolPage")) },
 ];
