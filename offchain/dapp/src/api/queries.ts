@@ -2,8 +2,8 @@ import { keepPreviousData, queryOptions, useInfiniteQuery, useQuery } from "@tan
 import { Problem } from "../problem";
 import { gateway } from "./gateway";
 import type { MachineItem, MachineWhole, Quote } from "./machines";
-import type { PoolWhole, PricePoint } from "./pools";
-import type { Part } from "./types";
+import type { PoolWhole, PricePoint, Round, Seat } from "./pools";
+import type { Block, Part } from "./types";
 
 /** The gateway's answers, kept by TanStack Query. A key begins with the topic that makes its answer stale. */
 
@@ -12,13 +12,16 @@ export interface MachineSearch {
   readonly sort: string;
 }
 
+/** A pool, and the block at which it is so. */
+export type AnsweredPool = PoolWhole & { block: Block };
+
 const PART = 50;
 
 /** The pool that the gateway serves: its token, rules and contracts. */
 export function usePool() {
   return useQuery({
     queryKey: ["pool"],
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ signal }): Promise<AnsweredPool> => {
       const { items, block } = await gateway.get<Part<PoolWhole>>("pools", {}, signal);
       const [pool] = items;
       if (pool === undefined) throw new Problem("no-pool", "The gateway serves no pool.", "Choose another gateway.");
@@ -69,5 +72,21 @@ export function usePrices(query: { class?: string; days: number }) {
     queryKey: ["prices", query],
     queryFn: async ({ signal }) => (await gateway.get<Part<PricePoint>>("prices", query, signal)).items,
     staleTime: 60_000,
+  });
+}
+
+/** Validators' seats, the first 200. */
+export function useValidators() {
+  return useQuery({
+    queryKey: ["validators"],
+    queryFn: ({ signal }) => gateway.get<Part<Seat>>("validators", { limit: 200 }, signal),
+  });
+}
+
+/** The newest verifications. */
+export function useRounds() {
+  return useQuery({
+    queryKey: ["rounds"],
+    queryFn: ({ signal }) => gateway.get<Part<Round>>("rounds", { limit: 50 }, signal),
   });
 }

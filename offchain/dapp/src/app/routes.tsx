@@ -11,8 +11,10 @@ export interface PageRoute {
 /** Every page of the app, in the header's order. A path with a `:` part is reached from other pages, not by name. */
 export const ROUTES: readonly PageRoute[] = [
   { path: "/", title: "Find a machine", nav: "Market", page: lazy(() => import("../pages/market/Market")) },
+  { path: "/machines/:machine", title: "A machine", page: lazy(() => import("../pages/machine/MachinePage")) },
   { path: "/compare", title: "Compare machines", page: lazy(() => import("../pages/market/Compare")) },
   { path: "/rent", title: "Rent a machine", page: lazy(() => import("../pages/rent/RentPage")) },
   { path: "/leases", title: "Your leases", nav: "Leases", page: lazy(() => import("../pages/leases/LeasesPage")) },
   { path: "/leases/:lease", title: "A lease", page: lazy(() => import("../pages/lease/LeasePage")) },
+  { path: "/pool", title: "The pool and its rules", nav: "Pool", page: lazy(() => import("../pages/pool/PoolPage")) },
 ];

@@ -1,0 +1,56 @@
+import { useParams } from "react-router";
+import { useLive } from "../../api/live";
+import type { MachineWhole } from "../../api/machines";
+import { useMachine, usePool } from "../../api/queries";
+import { Page } from "../../app/Page";
+import { ProblemView } from "../../ui/ProblemView";
+import { Skeleton } from "../../ui/Skeleton";
+import { MachineState } from "../market/columns";
+import { nameOf } from "../market/words";
+import { MachineFacts } from "./MachineFacts";
+import { Outages } from "./Outages";
+import { PastPrices } from "./PastPrices";
+import { QuotePanel } from "./QuotePanel";
+import { Ratings } from "./Ratings";
+import { Record } from "./Record";
+import "./machine.css";
+
+/** One machine whole: what a share of it costs, what it is, what it asks, and how it has done. */
+export default function MachinePage() {
+  const { machine: number = "" } = useParams();
+  useLive(["machines"]);
+  const { data: machine, error, refetch } = useMachine(number);
+  return (
+    <Page
+      title={machine === undefined ? `Machine ${number}` : `${nameOf(machine)}, machine ${machine.id}`}
+      command={`leasehold machine ${number}`}
+      beside={machine !== undefined && <MachineState machine={machine} />}
+    >
+      {machine !== undefined ? (
+        <Shown machine={machine} />
+      ) : error !== null ? (
+        <ProblemView error={error} onRetry={() => void refetch()} />
+      ) : (
+        <Skeleton rows={12} />
+      )}
+    </Page>
+  );
+}
+
+function Shown({ machine }: { machine: MachineWhole }) {
+  const token = usePool().data?.token;
+  return (
+    <div className="machine-page">
+      <div className="rows">
+        <QuotePanel machine={machine} token={token} />
+        <PastPrices machine={machine} token={token} />
+      </div>
+      <div className="rows">
+        <MachineFacts machine={machine} token={token} />
+        <Record machine={machine} token={token} />
+        <Ratings ratings={machine.rated} token={token} />
+        <Outages faults={machine.faults} token={token} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,117 @@
+import { useId, useState } from "react";
+import { Link } from "react-router";
+import type { MachineWhole, Quote } from "../../api/machines";
+import { useQuote } from "../../api/queries";
+import type { Token } from "../../api/types";
+import { formatDuration, formatShare, parseDuration } from "../../format";
+import { Facts } from "../../ui/Facts";
+import { Money } from "../../ui/Money";
+import { ProblemView } from "../../ui/ProblemView";
+import { Skeleton } from "../../ui/Skeleton";
+
+interface Props {
+  readonly machine: MachineWhole;
+  readonly token: Token | undefined;
+}
+
+/** What a share would cost, as long as one likes: exact, with what comes back when. */
+export function QuotePanel({ machine, token }: Props) {
+  const id = useId();
+  const [cells, setCells] = useState(machine.smallest);
+  const [typed, setTyped] = useState(formatDuration(Math.max(7_200, machine.min)));
+  const [spot, setSpot] = useState(false);
+  const seconds = parseDuration(typed);
+  const { data, error } = useQuote(machine.id, { cells, seconds: seconds ?? 0, spot });
+  return (
+    <section className="panel rows" aria-labelledby={`${id}-head`}>
+      <h2 id={`${id}-head`}>What it would cost</h2>
+      <div className="quote-wish">
+        <div className="field">
+          <label htmlFor={`${id}-share`}>Share</label>
+          <select
+            id={`${id}-share`}
+            className="input"
+            value={cells}
+            onChange={(event) => setCells(Number(event.target.value))}
+          >
+            {sharesOf(machine).map((share) => (
+              <option key={share} value={share}>
+                {formatShare(share)} {machine.kind === "cpu" ? "CPU unit" : "GPU"}
+              </option>
+            ))}
+          </select>
+        </div>
+        <div className="field">
+          <label htmlFor={`${id}-span`}>Duration</label>
+          <input
+            id={`${id}-span`}
+            className="input"
+            value={typed}
+            aria-invalid={seconds === undefined}
+            aria-describedby={`${id}-form`}
+            onChange={(event) => setTyped(event.target.value)}
+          />
+        </div>
+        {machine.spot_price !== null && (
+          <label className="line">
+            <input type="checkbox" checked={spot} onChange={(event) => setSpot(event.target.checked)} />
+            As spot: cheaper, ended with notice
+          </label>
+        )}
+      </div>
+      <p id={`${id}-form`} className="small soft">
+        {seconds === undefined
+          ? "Write a duration such as 90m, 2h or 1d12h."
+          : `Between ${formatDuration(machine.min)} and ${formatDuration(machine.max)}.`}
+      </p>
+      {error !== null ? (
+        <ProblemView error={error} />
+      ) : data === undefined ? (
+        <Skeleton rows={5} />
+      ) : (
+        <Costs quote={data} token={token} />
+      )}
+      {data !== undefined && data.problem === null && seconds !== undefined && (
+        <Link
+          className="button primary"
+          to={`/rent?${new URLSearchParams({ machine: String(machine.id), cells: String(cells), seconds: String(seconds), ...(spot ? { spot: "1" } : {}) })}`}
+        >
+          Rent for {formatDuration(seconds)}
+        </Link>
+      )}
+    </section>
+  );
+}
+
+function Costs({ quote, token }: { quote: Quote; token: Token | undefined }) {
+  const money = (amount: string) => <Money amount={amount} token={token} places="exact" />;
+  return (
+    <>
+      {quote.problem !== null && <p className="notice warning">Not now: {quote.problem.detail}</p>}
+      <Facts
+        facts={[
+          ["Costs by the hour", money(quote.hourly)],
+          ["Costs in all, and is locked in escrow", money(quote.escrow)],
+          [
+            "Pool's fee",
+            <>
+              {quote.fee_bps / 100} % of what the provider earns, at most {money(quote.fee_at_most)}; it is in the price
+            </>,
+          ],
+        ]}
+      />
+      <h3>What comes back</h3>
+      <Facts facts={quote.refunds.map(({ when, back }) => [sentence(when), back] as const)} />
+    </>
+  );
+}
+
+/** Shares that the machine could lease: parts of a GPU from its least on, and whole ones. */
+function sharesOf({ smallest, gpus }: MachineWhole): number[] {
+  const whole = Array.from({ length: gpus }, (_, gpu) => 8 * (gpu + 1));
+  return [1, 2, 4, ...whole].filter((share) => share >= smallest);
+}
+
+function sentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -1,0 +1,52 @@
+import type { Param, PoolWhole } from "../../api/pools";
+import { formatDuration, inWords } from "../../format";
+import { DataTable } from "../../ui/DataTable";
+import { Time } from "../../ui/Time";
+
+/** The rules in force, and what is proposed in their place. */
+export function Parameters({ pool }: { pool: PoolWhole }) {
+  const rows = Object.entries(pool.params).filter(([name]) => !ACCOUNTS.has(name));
+  return (
+    <section className="rows" aria-label="Parameters">
+      <h2>Parameters, version {pool.params_version}</h2>
+      {pool.proposed !== null && (
+        <div className="notice warning">
+          <h3>
+            Version {pool.proposed.version} is proposed, and may be accepted <Time at={pool.proposed.in_force_at} />
+          </h3>
+          <ul>
+            {pool.proposed.changes.map(({ name, before, after }) => (
+              <li key={name}>
+                {inWords(name)}: {written(name, before, pool)}, then {written(name, after, pool)}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      <DataTable
+        caption="Parameters"
+        rows={rows}
+        rowKey={([name]) => name}
+        columns={[
+          { name: "Parameter", cell: ([name]) => sentence(inWords(name).replace(/ bps$| seconds$/, "")) },
+          { name: "Value", numeric: true, cell: ([name, value]) => written(name, value, pool) },
+        ]}
+      />
+    </section>
+  );
+}
+
+const ACCOUNTS = new Set(["arbiter", "sink"]);
+const SPANS = /_(window|seconds|lag|delay|interval)$/;
+const AMOUNTS = new Set(["min_stake_per_gpu", "bond", "seat_stake", "verification_fee"]);
+
+/** A parameter's value with its unit. */
+function written(name: string, value: Param, { token }: PoolWhole): string {
+  if (name.endsWith("_bps") && typeof value === "number") return `${value / 100} %`;
+  if (SPANS.test(name) && typeof value === "number") return formatDuration(value);
+  return AMOUNTS.has(name) ? `${value} ${token.symbol}` : String(value ?? "nobody");
+}
+
+function sentence(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
