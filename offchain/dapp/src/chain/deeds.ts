@@ -27,7 +27,7 @@ export function openDeed(pool: Pool, offer: Quote, workload: Hex, permit: Hex | 
         placement: 0,
         duration: offer.duration,
         maxPrice: offer.price,
-        spot: false,
+        spot: offer.spot,
         allowUnverified: offer.allowUnverified,
         workload,
         settle: [],

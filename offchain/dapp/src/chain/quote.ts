@@ -18,6 +18,8 @@ export interface Wish {
   readonly share: number;
   readonly duration: number;
   readonly allowUnverified: boolean;
+  /** At the lower price of a lease that the provider may end with notice, for nothing. */
+  readonly spot: boolean;
 }
 
 /** What opening a lease takes and what comes back. `pulled`: from the wallet; `approve`: what of that needs leave. */
@@ -40,6 +42,7 @@ export interface Quote {
   readonly notice: number;
   readonly penaltyAtMost: bigint;
   readonly allowUnverified: boolean;
+  readonly spot: boolean;
 }
 
 /** Token units for `cells` at `price` per GPU-hour over `seconds`. Escrow rounds up, what accrues rounds down. */
@@ -50,7 +53,7 @@ export function cost(price: bigint, cells: number, seconds: number, up = false):
 
 /** The quote for `wish` on `machine` under `params`, the version that the machine has accepted. */
 export function quote(machine: Machine, params: Params, wish: Wish, funds: Funds): Quote {
-  const price = machine.terms.price;
+  const price = wish.spot ? machine.terms.spotPrice : machine.terms.price;
   const deposit = cost(price, wish.share, wish.duration, true);
   const fromLedger = least(funds.ledger, deposit);
   const pulled = deposit - fromLedger;
@@ -74,8 +77,9 @@ export function quote(machine: Machine, params: Params, wish: Wish, funds: Funds
     holdFeePerHour: (hourly * holdFee) / BPS,
     holdFeeAtMost: (cost(price, wish.share, holdTime) * holdFee) / BPS,
     notice: params.noticeSeconds,
-    penaltyAtMost: cost(price, wish.share, Math.min(params.penaltySeconds, wish.duration)),
+    penaltyAtMost: wish.spot ? 0n : cost(price, wish.share, Math.min(params.penaltySeconds, wish.duration)),
     allowUnverified: wish.allowUnverified,
+    spot: wish.spot,
   };
 }
 
@@ -89,7 +93,7 @@ export function refunds(offer: Quote, money: Money): readonly (readonly [when: s
     ["Closed early", `what is unused: you pay ${show(offer.hourly, money)} per hour, by the second`],
     [
       `Ended by the provider (${formatDuration(offer.notice)} notice)`,
-      `what is unused, and up to ${show(offer.penaltyAtMost, money)} of penalty`,
+      offer.spot ? "what is unused" : `what is unused, and up to ${show(offer.penaltyAtMost, money)} of penalty`,
     ],
   ];
 }
@@ -110,6 +114,9 @@ export function obstacle(machine: Machine, currentParams: number, wish: Wish, no
   if (why) return refused("machine-closed", `Machine ${id} ${why[1]}.`, "Choose another machine.");
   if (machine.status === MachineStatus.unverified && !wish.allowUnverified) {
     return refused("nobody-measured", `Nobody has measured machine ${id}.`, "Accept that, or choose a verified one.");
+  }
+  if (wish.spot && terms.spotPrice === 0n) {
+    return refused("no-spot-price", `Machine ${id} sells no spot leases.`, "Rent it at its full price.");
   }
   if (wish.duration < terms.minDuration || wish.duration > terms.maxDuration) {
     const span = `${formatDuration(terms.minDuration)} to ${formatDuration(terms.maxDuration)}`;

@@ -93,8 +93,8 @@ export interface RentingHands extends PayingHands {
  */
 export async function rent(hands: RentingHands, shown: Quote, workload: WorkloadFields): Promise<bigint> {
   const { chain, pool, sender } = hands;
-  const { share, duration, allowUnverified } = shown;
-  const wish = { share, duration, allowUnverified };
+  const { share, duration, allowUnverified, spot } = shown;
+  const wish = { share, duration, allowUnverified, spot };
   const now = await offerOf(chain, pool, shown.machine, wish, sender.account);
   if (now.problem) throw now.problem;
   checkUnchanged(shown, now.quote);

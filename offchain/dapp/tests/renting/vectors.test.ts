@@ -27,8 +27,8 @@ test("what is sealed here opens with the key it was sealed to, and with no other
 
 test.each(vectors.quotes)("a quote is the library's to the unit", ({ wish, funds, quote: expected }) => {
   const { machine, params } = vectors;
-  const asked = { share: wish.share, duration: wish.duration, allowUnverified: wish.allowUnverified };
-  const { maxPrice: _, spot: __, ...same } = expected;
+  const asked = { share: wish.share, duration: wish.duration, allowUnverified: wish.allowUnverified, spot: wish.spot };
+  const { maxPrice: _, ...same } = expected;
   expect(quote(machine, params, asked, funds)).toEqual(same);
 });
 

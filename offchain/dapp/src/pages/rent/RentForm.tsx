@@ -36,7 +36,7 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
     queryFn: () => readMachine(chain, pool, id),
   });
   const share = url.share || machine.data?.smallestShare || 8;
-  const wish = { share, duration: url.seconds, allowUnverified: unverified };
+  const wish = { share, duration: url.seconds, allowUnverified: unverified, spot: url.spot };
   const offer = useQuery({
     queryKey: ["onchain", "offer", pool.controller, id, sender.account, wish],
     queryFn: () => offerOf(chain, pool, id, wish, sender.account),
@@ -57,7 +57,8 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
     );
   if (!machine.data || !contact.data || !offer.data) return <Skeleton rows={8} />;
   const { quote, problem } = offer.data;
-  const stale = offer.isPlaceholderData || quote.share !== share || quote.duration !== url.seconds;
+  const stale =
+    offer.isPlaceholderData || quote.share !== share || quote.duration !== url.seconds || quote.spot !== url.spot;
   const hasSession = keptSession(pool, sender.account, sessionStorage, Math.floor(Date.now() / 1000)) !== null;
   const rentNow = (): void => {
     if (!workload) return;
@@ -76,6 +77,12 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
         onDraft={setDraft}
       />
       <Shape machine={machine.data} share={share} seconds={url.seconds} onChange={onUrl} />
+      {machine.data.terms.spotPrice > 0n && (
+        <label className="line">
+          <input type="checkbox" checked={url.spot} onChange={(event) => onUrl({ spot: event.target.checked })} />
+          At the spot price: the provider may end it with notice
+        </label>
+      )}
       {machine.data.status === MachineStatus.unverified && (
         <label className="line notice warning">
           <span>

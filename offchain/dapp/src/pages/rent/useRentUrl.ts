@@ -1,5 +1,4 @@
 import { useSearchParams } from "react-router";
-import { formatDuration, parseDuration } from "../../format";
 
 /** What is being rented, as the address has it: it can be sent to somebody, and survives a reload. */
 export interface RentUrl {
@@ -8,6 +7,7 @@ export interface RentUrl {
   /** Cells; 0: the machine's least share. */
   readonly share: number;
   readonly seconds: number;
+  readonly spot: boolean;
 }
 
 const HOUR = 3_600;
@@ -19,7 +19,8 @@ export function useRentUrl(): readonly [RentUrl, (change: Partial<RentUrl>) => v
     machine: Number.isInteger(machine) && machine > 0 ? machine : null,
     template: parameters.get("template") ?? "",
     share: Number(parameters.get("cells")) || 0,
-    seconds: parseDuration(parameters.get("for") ?? "") ?? HOUR,
+    seconds: Number(parameters.get("seconds")) || HOUR,
+    spot: parameters.get("spot") === "1",
   };
   const change = (changed: Partial<RentUrl>): void => {
     const next = { ...url, ...changed };
@@ -27,7 +28,8 @@ export function useRentUrl(): readonly [RentUrl, (change: Partial<RentUrl>) => v
       ...(next.machine ? { machine: String(next.machine) } : {}),
       ...(next.template ? { template: next.template } : {}),
       ...(next.share ? { cells: String(next.share) } : {}),
-      for: formatDuration(next.seconds),
+      seconds: String(next.seconds),
+      ...(next.spot ? { spot: "1" } : {}),
     };
     setParameters(written, { replace: true });
   };

@@ -1,0 +1,61 @@
+"""A gateway in a process of its own, as `leasehold gateway run` starts it, for the demo and the browser's tests."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from devnet.patience import patient
+from devnet.world import Party, World, free_port
+
+DAPP = Path(__file__).resolve().parents[2] / "offchain/leasehold/gateway/_dapp"
+
+
+class GatewayNotUp(RuntimeError):
+    """It did not serve in time, or ended; the text is what it said."""
+
+
+@contextlib.contextmanager
+def gateway(world: World, name: str = "gateway", port: int = 0) -> Iterator[str]:
+    """A gateway of the world's pool, and the address at which it serves. port: 0 takes a free one.
+
+    Its agents are on this computer's loopback, which a gateway calls only where its operator says so.
+    """
+    party: Party = world.party(name)
+    address = f"127.0.0.1:{port or free_port()}"
+    command = ["gateway", "run", "--listen", address, "--dapp", str(DAPP), "--ws", world.anvil.ws_url]
+    process = party.popen(*command, "--agents-in", "127.0.0.0/8")
+    try:
+        url = f"http://{address}"
+        _ready(f"{url}/readyz", lambda: process.poll() is None)
+        yield url
+    except GatewayNotUp as error:
+        process.kill()
+        out = process.stdout.read() if process.stdout is not None else ""
+        raise GatewayNotUp(f"{error}\n{out[-4_000:]}") from None
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(patient(20))
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _ready(url: str, runs: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + patient(30)
+    while not _answers(url):
+        if not runs() or time.monotonic() > deadline:
+            raise GatewayNotUp(f"{url} does not say that it is ready")
+        time.sleep(0.1)
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=patient(1)) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, ConnectionError, TimeoutError):
+        return False

@@ -1,0 +1,149 @@
+"""A browser of the tests: Debian's Chromium, a wallet that really signs, a real gateway before real parts."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+
+from devnet.account import Account
+from devnet.gateway import gateway
+from devnet.patience import patient
+from devnet.site import Site
+from devnet.world import World
+
+from .wallets import TestWallet
+
+IMAGES = Path(__file__).resolve().parents[3] / "docs" / "images"
+FLAGS = (
+    "--no-sandbox",
+    "--headless=new",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+    "--no-first-run",
+)
+LIMIT = 1_000.0 * patient(30)
+"""Milliseconds: what a page is waited for that surely comes."""
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    path = shutil.which("chromium")
+    assert path is not None, "chromium is missing: make setup"
+    expect.set_options(timeout=LIMIT)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def gateway_url(world: World) -> Iterator[str]:
+    """The address of a gateway of the world's pool."""
+    with gateway(world) as url:
+        yield url
+
+
+@pytest.fixture
+def renter(world: World) -> Account:
+    """Somebody with gas money and tokens in the wallet, who has let nobody take any."""
+    account = Account(world)
+    world.fund(account.address, tokens=1_000)
+    return account
+
+
+@pytest.fixture
+def wallet(world: World, renter: Account) -> TestWallet:
+    return TestWallet(world.anvil, renter.key)
+
+
+@pytest.fixture
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    """A browser of somebody's own, without a wallet."""
+    made = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    made.set_default_timeout(LIMIT)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    """A page that must break no rule of the gateway's security policy."""
+    violations: list[str] = []
+
+    def heard(message: ConsoleMessage) -> None:
+        if "Content Security Policy" in message.text:
+            violations.append(message.text)
+
+    made = context.new_page()
+    made.on("console", heard)
+    yield made
+    assert violations == []
+
+
+@pytest.fixture
+def with_wallet(page: Page, wallet: TestWallet) -> Page:
+    wallet.install(page)
+    return page
+
+
+@pytest.fixture
+def picture(page: Page) -> Callable[[str], None]:
+    """Takes a picture of the page as documents show it, dark and light; only where one is asked for by --pictures."""
+
+    def taken(name: str) -> None:
+        IMAGES.mkdir(parents=True, exist_ok=True)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of its literals
+            page.screenshot(path=IMAGES / f"dapp-{name}-{scheme}.png", full_page=True)
+
+    return taken
+
+
+class Renting:
+    """What a renter does in the pages, in their own words."""
+
+    def __init__(self, page: Page, url: str, site: Site) -> None:
+        self.page, self.url, self.site = page, url, site
+
+    def go(self, path: str) -> None:
+        self.page.goto(f"{self.url}/#{path}")
+
+    def connect(self) -> None:
+        self.page.get_by_role("button", name="Connect Test wallet").click()
+
+    def fill(self, command: str) -> None:
+        """The rent page, up to its one button."""
+        self.go(f"/rent?machine={self.site.machine}&seconds=3600")
+        self.connect()
+        self.page.get_by_label("Image").fill(self.site.tiny)
+        self.page.get_by_label("Command").fill(command)
+        self.page.get_by_label("It may reach the internet").uncheck()
+        self.page.get_by_label("Nobody has measured this machine").check()
+
+    def rent(self) -> str:
+        """Presses it; the lease."""
+        self.page.get_by_role("button", name=re.compile("^Rent 1 for 1h")).click()
+        self.page.wait_for_url(re.compile(r"#/leases/"))
+        return self.page.url.rsplit("/", 1)[1].split("?")[0]
+
+
+@pytest.fixture
+def renting(with_wallet: Page, gateway_url: str, site: Site) -> Renting:
+    return Renting(with_wallet, gateway_url, site)
+
+
+def spoiled(text: str, change: Callable[[dict[str, object]], None]) -> str:
+    """A JSON answer that somebody has altered on its way."""
+    document = json.loads(text)
+    change(document)
+    return json.dumps(document)
