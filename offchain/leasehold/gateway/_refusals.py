@@ -4,7 +4,7 @@ GatewayRefusal
 ├── NotSignedIn                 401
 ├── SignInRefused               401: a message, or a signature, that signs nobody in
 ├── ForeignOrigin               403: an unsafe request from a page that is not the gateway's
-├── NoSuchPlace                 404: nothing of that name here
+├── NotHere                     404: nothing of that name here
 ├── AgentSilent                 502: the machine's agent cannot be reached, or answers what no agent does
 ├── TooMuch                     413: a body, or an answer, over its bound
 ├── Busy                        429: as much runs for that caller, or that machine, as may
@@ -60,10 +60,10 @@ class ForeignOrigin(GatewayRefusal):
     title = "The request comes from another site"
 
 
-class NoSuchPlace(GatewayRefusal):
+class NotHere(GatewayRefusal):
     """Nothing of that name is here."""
 
-    code = "no-such-place"
+    code = "not-here"
     status = 404
     title = "There is no such thing here"
 
@@ -102,6 +102,14 @@ class AgentSilent(GatewayRefusal):
     code = "agent-unreachable"
     status = 502
     title = "The machine's agent does not answer"
+
+
+class NotServed(GatewayRefusal):
+    """A part that this gateway does not have, or not yet."""
+
+    code = "not-served"
+    status = 503
+    title = "That is not served here"
 
 
 class NoRoom(GatewayRefusal):

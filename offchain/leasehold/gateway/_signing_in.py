@@ -16,7 +16,7 @@ from typing import Annotated, Final
 
 from eth_account.messages import encode_defunct
 from eth_utils.crypto import keccak
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, StringConstraints
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -24,6 +24,7 @@ from leasehold.chain.typed import IsAuthorized, Proof, ProofKind, recover_signer
 from leasehold.errors import ProofError
 from leasehold.gateway._bodies import json_body, read_json
 from leasehold.gateway._nonces import Nonces
+from leasehold.gateway._parts import PartOf
 from leasehold.gateway._refusals import Busy, ForeignOrigin, NotSignedIn, SignInRefused
 from leasehold.gateway._sessions import Session, SessionStore
 from leasehold.gateway._sign_in_message import MAX_MESSAGE, SignInMessage, check_message
@@ -188,37 +189,38 @@ def _signed_by_key(address: str, digest: bytes, signature: bytes) -> bool:
         return False
 
 
-def session_routes(signing_in: SigningIn) -> APIRouter:
-    """Nonce, sign-in, who is signed in, sign-out."""
-    routes = APIRouter(prefix="/api/v1/session", tags=["session"])
+router = APIRouter(prefix="/api/v1/session", tags=["session"])
+TheSigningIn = Annotated[SigningIn, Depends(PartOf(SigningIn))]
 
-    @routes.get("/nonce")
-    async def nonce(response: Response) -> Nonce:
-        """What the next message must name."""
-        response.headers["Cache-Control"] = "no-store"
-        return Nonce(nonce=await signing_in.nonces.issue(signing_in.now()), chain_id=signing_in.chain_id)
 
-    @routes.post("", openapi_extra=json_body(SignedMessage))
-    async def sign_in(request: Request, response: Response) -> SignedIn:
-        """Begins a session for the account that signed, in a cookie."""
-        signing_in.own_origin(request)
-        signed = await read_json(request, SignedMessage, _MAX_BODY)
-        token, session = await signing_in.sign_in(signed, request)
-        signing_in.give(response, token, session)
-        response.headers["Cache-Control"] = "no-store"
-        return SignedIn(account=session.account, expires_at=session.expires_at)
+@router.get("/nonce")
+async def nonce(signing_in: TheSigningIn, response: Response) -> Nonce:
+    """What the next message must name."""
+    response.headers["Cache-Control"] = "no-store"
+    return Nonce(nonce=await signing_in.nonces.issue(signing_in.now()), chain_id=signing_in.chain_id)
 
-    @routes.get("")
-    async def signed_in(request: Request, response: Response) -> SignedIn:
-        """Who is signed in."""
-        response.headers["Cache-Control"] = "no-store"
-        session = await signing_in.signed_in(request)
-        return SignedIn(account=session.account, expires_at=session.expires_at)
 
-    @routes.delete("", status_code=204)
-    async def sign_out(request: Request, response: Response) -> None:
-        """Ends the session."""
-        await signing_in.sign_out(request)
-        signing_in.take(response)
+@router.post("", openapi_extra=json_body(SignedMessage))
+async def sign_in(signing_in: TheSigningIn, request: Request, response: Response) -> SignedIn:
+    """Begins a session for the account that signed, in a cookie."""
+    signing_in.own_origin(request)
+    signed = await read_json(request, SignedMessage, _MAX_BODY)
+    token, session = await signing_in.sign_in(signed, request)
+    signing_in.give(response, token, session)
+    response.headers["Cache-Control"] = "no-store"
+    return SignedIn(account=session.account, expires_at=session.expires_at)
 
-    return routes
+
+@router.get("")
+async def signed_in(signing_in: TheSigningIn, request: Request, response: Response) -> SignedIn:
+    """Who is signed in."""
+    response.headers["Cache-Control"] = "no-store"
+    session = await signing_in.signed_in(request)
+    return SignedIn(account=session.account, expires_at=session.expires_at)
+
+
+@router.delete("", status_code=204)
+async def sign_out(signing_in: TheSigningIn, request: Request, response: Response) -> None:
+    """Ends the session."""
+    await signing_in.sign_out(request)
+    signing_in.take(response)

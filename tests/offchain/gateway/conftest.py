@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import httpx
 import pytest
+import uvicorn
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
@@ -32,10 +36,11 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 
 @pytest.fixture
 def app_of() -> Callable[..., FastAPI]:
-    """An application of some routes."""
+    """An application of some routes, which have these parts."""
 
-    def made(*routes: APIRouter) -> FastAPI:
+    def made(routes: Sequence[APIRouter], *parts: object) -> FastAPI:
         app = FastAPI()
+        app.state.parts = {type(part): part for part in parts}
         for part in routes:
             app.include_router(part)
         app.add_exception_handler(GatewayRefusal, _refused)
@@ -53,3 +58,22 @@ def browse() -> Callable[..., httpx.AsyncClient]:
         return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base, headers=headers)
 
     return made
+
+
+@pytest.fixture
+async def serve() -> AsyncIterator[Callable[[FastAPI], Awaitable[str]]]:
+    """Serves an application at a port of the loopback, and says at which."""
+    running: list[tuple[uvicorn.Server, asyncio.Task[None]]] = []
+
+    async def begun(app: FastAPI) -> str:
+        listening = socket.create_server(("127.0.0.1", 0))
+        config = uvicorn.Config(app, lifespan="off", log_config=None, timeout_graceful_shutdown=5)
+        server = uvicorn.Server(config)
+        server.capture_signals = nullcontext  # type: ignore[method-assign]  # the tests' own process keeps its signals
+        running.append((server, asyncio.create_task(server.serve([listening]))))
+        return f"127.0.0.1:{listening.getsockname()[1]}"
+
+    yield begun
+    for server, task in running:
+        server.should_exit = True
+        await task

@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from leasehold.gateway._gateway_tables import sessions, spent_nonces
 from leasehold.gateway._sessions import MOST_SESSIONS, SESSION_SECONDS
-from leasehold.gateway._signing_in import SigningIn, session_routes
+from leasehold.gateway._signing_in import SigningIn, router
 
 ADA: LocalAccount = Account.from_key("0x" + "11" * 32)
 EVE: LocalAccount = Account.from_key("0x" + "22" * 32)
@@ -58,7 +58,7 @@ def chain() -> Chain:
 
 @pytest.fixture
 def app(engine: AsyncEngine, clock: Clock, chain: Chain, app_of: AppOf) -> FastAPI:
-    return app_of(session_routes(made(engine, clock, chain)))
+    return app_of([router], made(engine, clock, chain))
 
 
 def made(engine: AsyncEngine, clock: Clock, chain: Chain) -> SigningIn:
@@ -154,7 +154,7 @@ async def test_a_message_serves_once(app: FastAPI, browse: Browse, clock: Clock)
 async def test_a_message_serves_once_even_at_another_replica(
     app: FastAPI, engine: AsyncEngine, browse: Browse, clock: Clock, chain: Chain, app_of: AppOf
 ) -> None:
-    async with browse(app) as browser, browse(app_of(session_routes(made(engine, clock, chain)))) as replica:
+    async with browse(app) as browser, browse(app_of([router], made(engine, clock, chain))) as replica:
         number = await nonce(browser)
         body = signed(ADA, text(ADA.address, number, clock))
         assert (await replica.post("/api/v1/session", json=body)).status_code == 200
