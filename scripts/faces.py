@@ -18,6 +18,7 @@ FACES = (
     "chain",
     "client",
     "datasets",
+    "gateway",
     "guarding",
     "home",
     "images",

@@ -38,6 +38,7 @@ ROOMS = (
     "runs",
     "guarding",
     "tables",
+    "gateway",
     *DOORS,
     "cli",
 )

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
         decode_call,
         decode_calls,
     )
+    from leasehold.chain._changes import (
+        Changes,
+    )
     from leasehold.chain._closing_order import (
         CLOSING_SECONDS,
         ClosingOrder,
@@ -63,6 +66,7 @@ if TYPE_CHECKING:
     from leasehold.chain._index_errors import (
         IndexBroken,
         IndexConflict,
+        IndexTorn,
     )
     from leasehold.chain._index_reader import (
         MachinesAtBlock,
@@ -111,6 +115,7 @@ if TYPE_CHECKING:
         ChallengeRecord,
         DelegateRecord,
         FaultRecord,
+        LeaseEvent,
         LeaseRecord,
         Ledger,
         LedgerEntry,
@@ -209,6 +214,7 @@ __all__ = [
     "CallUnreadable",
     "Challenge",
     "ChallengeRecord",
+    "Changes",
     "ClosingOrder",
     "Committee",
     "Companions",
@@ -230,6 +236,7 @@ __all__ = [
     "Faults",
     "IndexBroken",
     "IndexConflict",
+    "IndexTorn",
     "Indexer",
     "InvalidCid",
     "InvalidLeaseId",
@@ -237,6 +244,7 @@ __all__ = [
     "KeyInfo",
     "Keystore",
     "Lease",
+    "LeaseEvent",
     "LeaseRecord",
     "LeaseRequest",
     "LeaseState",
@@ -313,6 +321,7 @@ _PARTS = {
     "_accounts": ("AccountsContract",),
     "_branches": ("decided_at",),
     "_calls": ("CallUnreadable", "DecodedCall", "decode_call", "decode_calls"),
+    "_changes": ("Changes",),
     "_closing_order": ("CLOSING_SECONDS", "ClosingOrder", "closing_key"),
     "_companions": ("Committee", "Directory", "Faults", "Reputation"),
     "_decode": ("decode_log",),
@@ -320,7 +329,7 @@ _PARTS = {
     "_eip712": ("Call",),
     "_glance": ("head_at_a_glance",),
     "_ids": ("InvalidCid", "cid_from_bytes", "cid_of_digest", "cid_to_bytes", "digest_of_cid"),
-    "_index_errors": ("IndexBroken", "IndexConflict"),
+    "_index_errors": ("IndexBroken", "IndexConflict", "IndexTorn"),
     "_index_reader": ("MachinesAtBlock", "read_machines"),
     "_indexer": ("Indexer",),
     "_keystore": ("KeyInfo", "Keystore"),
@@ -333,9 +342,9 @@ _PARTS = {
     "_pool": ("FactoryContract", "Pool", "ProposedParams"),
     "_provider": ("FallbackProvider",),
     "_records": (
-        "ChallengeRecord", "DelegateRecord", "FaultRecord", "LeaseRecord", "Ledger", "LedgerEntry",
-        "LicenceRecord", "LossRecord", "MachineRecord", "OfferRecord", "ParamsRecord", "PoolRecord",
-        "RatingRecord", "RoundRecord", "SeatRecord", "ServiceRecord", "VoteRecord",
+        "ChallengeRecord", "DelegateRecord", "FaultRecord", "LeaseEvent", "LeaseRecord", "Ledger",
+        "LedgerEntry", "LicenceRecord", "LossRecord", "MachineRecord", "OfferRecord", "ParamsRecord",
+        "PoolRecord", "RatingRecord", "RoundRecord", "SeatRecord", "ServiceRecord", "VoteRecord",
     ),
     "_rpc": ("BlockHeader", "Rpc"),
     "_sender": ("Sender", "Sends"),

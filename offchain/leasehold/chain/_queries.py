@@ -5,19 +5,22 @@ They read only what is committed, beside the one who writes. Filters that are le
 
 import asyncio
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
 from leasehold.chain import _tables as tables
+from leasehold.chain._changes import Changes, changes_since
 from leasehold.chain._contract import code
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._index_errors import IndexConflict
+from leasehold.chain._ordered import Block
 from leasehold.chain._records import (
     ChallengeRecord,
     DelegateRecord,
     FaultRecord,
+    LeaseEvent,
     LeaseRecord,
     Ledger,
     LicenceRecord,
@@ -36,6 +39,7 @@ from leasehold.chain._rows import (
     LOG_INDEX_BITS,
     coded,
     fault_record,
+    lease_event,
     lease_record,
     ledger_entry,
     machine_record,
@@ -61,10 +65,22 @@ class Queries:
             "controller": deployment.controller,
         }
 
-    async def machines(self, *, provider: str | None = None) -> list[MachineRecord]:
-        """All machines, retired ones included, by id."""
+    async def changes(self, known: Sequence[Block]) -> Changes:
+        """What has come since the newest of the known blocks, all of which had events, that is still on the chain."""
+        return await asyncio.to_thread(self._changes, known)
+
+    def _changes(self, known: Sequence[Block]) -> Changes:
+        with self._engine.connect() as connection:
+            self._recognise(connection)
+            return changes_since(connection, self._pool, known)
+
+    async def machines(
+        self, *, provider: str | None = None, only: Collection[int] | None = None
+    ) -> list[MachineRecord]:
+        """All machines, retired ones included, by id. only: those of these numbers."""
         table = tables.machines
         where = [] if provider is None else [table.c.provider == provider]
+        where += [] if only is None else [table.c.machine.in_(list(only))]
         return [machine_record(row) for row in await self._newest(table, "machine", where)]
 
     async def machine(self, machine: int) -> MachineRecord | None:
@@ -113,6 +129,57 @@ class Queries:
             where.append(table.c.state.in_(states) if live else table.c.state.not_in(states))
         return [lease_record(row) for row in await self._newest(table, "lease", where)]
 
+    async def leases_page(
+        self,
+        *,
+        tenant: str | None = None,
+        machines: Collection[int] | None = None,
+        states: Collection[LeaseState] | None = None,
+        before: int | None = None,
+        limit: int = 50,
+    ) -> list[LeaseRecord]:
+        """Some leases, the newest slot's first. machines: of any of these. before: those with a lesser id than this."""
+        table = tables.leases
+        where = self._leases_where(tenant, machines, states)
+        where += [] if before is None else [table.c.lease < before]
+        query = (
+            sa.select(table)
+            .where(table.c.pool == self._pool, *where, table.c.place == self._newest_place(table, ("lease",)))
+            .order_by(table.c.lease.desc())
+            .limit(limit)
+        )
+        return [lease_record(row) for row in await self._rows(query)]
+
+    async def leases_count(
+        self,
+        *,
+        tenant: str | None = None,
+        machines: Collection[int] | None = None,
+        states: Collection[LeaseState] | None = None,
+    ) -> int:
+        """How many such leases there are."""
+        table = tables.leases
+        where = self._leases_where(tenant, machines, states)
+        if not where:
+            query = sa.select(sa.func.count(table.c.lease.distinct()).label("count"))
+            query = query.where(table.c.pool == self._pool)
+        else:
+            query = sa.select(sa.func.count().label("count")).where(
+                table.c.pool == self._pool, *where, table.c.place == self._newest_place(table, ("lease",))
+            )
+        return int((await self._rows(query))[0]["count"])
+
+    @staticmethod
+    def _leases_where(
+        tenant: str | None, machines: Collection[int] | None, states: Collection[LeaseState] | None
+    ) -> list[sa.ColumnElement[bool]]:
+        table = tables.leases
+        where: list[sa.ColumnElement[bool]] = []
+        where += [] if tenant is None else [table.c.tenant == tenant]
+        where += [] if machines is None else [table.c.machine.in_(list(machines))]
+        where += [] if states is None else [table.c.state.in_([int(state) for state in states])]
+        return where
+
     async def lease(self, lease: int) -> LeaseRecord | None:
         table = tables.leases
         rows = await self._newest(table, "lease", [table.c.lease == lease])
@@ -125,6 +192,18 @@ class Queries:
             sa.select(table).where(table.c.pool == self._pool, table.c.lease == lease).order_by(table.c.place)
         )
         return [lease_record(row) for row in await self._rows(query)]
+
+    async def lease_events(self, lease: int) -> list[LeaseEvent]:
+        """What has become of a lease, event by event, oldest first; empty where there is no such lease."""
+        table, blocks = tables.leases, tables.blocks
+        number = table.c.place.op(">>")(LOG_INDEX_BITS)
+        query = (
+            sa.select(table, blocks.c.timestamp)
+            .join(blocks, sa.and_(blocks.c.pool == table.c.pool, blocks.c.number == number))
+            .where(table.c.pool == self._pool, table.c.lease == lease)
+            .order_by(table.c.place)
+        )
+        return [lease_event(row) for row in await self._rows(query)]
 
     async def workload_since(self, lease: int) -> int | None:
         """The block in which the lease's workload, as it is now, was named."""
@@ -262,18 +341,21 @@ class Queries:
         where: Sequence[sa.ColumnElement[bool]],
     ) -> list[Mapping[str, Any]]:
         names = (subject,) if isinstance(subject, str) else subject
+        query = (
+            sa.select(table)
+            .where(table.c.pool == self._pool, *where, table.c.place == self._newest_place(table, names))
+            .order_by(*(table.c[name] for name in names))
+        )
+        return await self._rows(query)
+
+    def _newest_place(self, table: sa.Table, names: Sequence[str]) -> sa.ScalarSelect[int]:
+        """Of a row's subject, the place of the newest version."""
         other = table.alias()
-        newest = (
+        return (
             sa.select(sa.func.max(other.c.place))
             .where(other.c.pool == self._pool, *(other.c[name] == table.c[name] for name in names))
             .scalar_subquery()
         )
-        query = (
-            sa.select(table)
-            .where(table.c.pool == self._pool, *where, table.c.place == newest)
-            .order_by(*(table.c[name] for name in names))
-        )
-        return await self._rows(query)
 
     async def _rows(self, query: sa.Select[Any]) -> list[Mapping[str, Any]]:
         return await asyncio.to_thread(self._fetch, query)

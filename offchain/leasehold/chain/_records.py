@@ -57,6 +57,17 @@ class LeaseRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaseEvent:
+    """One event of a lease, by its name on chain, and what the lease was after it. time: its block's."""
+
+    name: str
+    block: int
+    time: int
+    tx_hash: str
+    record: LeaseRecord
+
+
+@dataclass(frozen=True, slots=True)
 class LedgerEntry:
     """One movement on an account.
 

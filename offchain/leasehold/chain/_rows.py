@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from leasehold.chain._records import (
     FaultRecord,
+    LeaseEvent,
     LeaseRecord,
     LedgerEntry,
     LicenceRecord,
@@ -108,6 +109,17 @@ def lease_record(row: Mapping[str, Any]) -> LeaseRecord:
         refunded=row["refunded"],
         backup_lease=row["backup_lease"],
         author=row["author"],
+    )
+
+
+def lease_event(row: Mapping[str, Any]) -> LeaseEvent:
+    """Of a row with the time of its block."""
+    return LeaseEvent(
+        name=row["event"],
+        block=row["place"] >> LOG_INDEX_BITS,
+        time=row["timestamp"],
+        tx_hash="0x" + row["tx_hash"].hex(),
+        record=lease_record(row),
     )
 
 

@@ -46,6 +46,7 @@ GROUPS = {
          "statements", "audit", "challenge", "faults", "compensate", "pools"),
     ),
     "guard": GroupHelp("Have your leases looked after while nobody is there: warn, extend, recover.", ("guard",)),
+    "gateway": GroupHelp("Serve the pool to browsers.", ("gateway",)),
     "access": GroupHelp("Let a colleague see a lease, for a while, and nothing else.", ("sharing",)),
     "wallet": GroupHelp("Make keys; see, approve, deposit and withdraw money.", ("wallet",)),
     "provider": GroupHelp(

@@ -1,1 +1,39 @@
-"""The gateway."""
+"""The gateway: a pool for browsers, over HTTP and WebSockets. A face of the library, as the command line is another.
+
+    settings = GatewaySettings(Deployment.load("pool.json"), Path("/var/lib/leasehold-gateway"))
+    await serve(settings, "127.0.0.1", 8080)
+
+It decides nothing and holds no key: what it says of the chain its index says, and whoever doubts it asks the chain.
+
+Its files, in order: `_settings`, `_errors`, `_problems`, `_limits`, `_visitors` (whose address counts), `_words` (the
+library's things as JSON), `_documents`, `_board` (the machines, searched), `_hub` (who is told what), `_facts` (what
+is asked of the chain itself), `_market` (all of it, kept at the index's head), `_gateway` (what routes share),
+`_following`, the parts beside the index (who is signed in: `_refusals`, `_parts`, `_bodies`, `_places`,
+`_gateway_tables`, `_nonces`, `_sessions`, `_sign_in_message`, `_signing_in`; ways to agents: `_agent_paths`, `_lines`,
+`_relaying`, `_terminals`; all together: `_opened_parts`), then files of routes, `_site` (the dApp's files), `_front`
+(headers, limits, last resort), `_app`, `_opening`, `_serving`.
+"""
+
+from typing import TYPE_CHECKING
+
+from leasehold._faces import face
+
+if TYPE_CHECKING:
+    from leasehold.gateway._app import create_app, openapi
+    from leasehold.gateway._serving import serve
+    from leasehold.gateway._settings import GatewaySettings
+
+__all__ = [
+    "GatewaySettings",
+    "create_app",
+    "openapi",
+    "serve",
+]
+
+_PARTS = {
+    "_app": ("create_app", "openapi"),
+    "_serving": ("serve",),
+    "_settings": ("GatewaySettings",),
+}  # fmt: skip
+if not TYPE_CHECKING:
+    __getattr__ = face(__name__, _PARTS)

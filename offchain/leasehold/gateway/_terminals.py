@@ -21,7 +21,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from leasehold.errors import AgentError, LeaseholdError
 from leasehold.gateway._agent_paths import FOLLOW_SECONDS, check_terminal
-from leasehold.gateway._refusals import AgentSilent, BadRequest, GatewayRefusal
+from leasehold.gateway._errors import GatewayRefusal
+from leasehold.gateway._refusals import AgentSilent, BadRequest
 from leasehold.gateway._relaying import MachineNumber, Relay, TheRelay, target_of
 from leasehold.market.wire import EXEC_PROTOCOL, MAX_AUTHORIZATION, MAX_FRAME, refusal
 

@@ -127,7 +127,7 @@ class Query(Generic[Subject]):
     def _holds(self, clause: Clause, subject: Subject) -> bool:
         names = (clause.name,) if clause.name else self.schema.text
         facts = (self.schema.fields[name].get(subject) for name in names)
-        return any(_compare(fact, clause.operator or ":", clause.operands) for fact in facts)
+        return any(compare(fact, clause.operator or ":", clause.operands) for fact in facts)
 
 
 def parse(text: str, schema: Schema[Subject]) -> Query[Subject]:
@@ -271,7 +271,8 @@ def _operand(text: str, known: SearchField[Subject], column: int) -> Operand:
     return text.casefold()
 
 
-def _compare(fact: Fact, operator: str, operands: tuple[Operand, ...]) -> bool:
+def compare(fact: Fact, operator: str, operands: tuple[Operand, ...]) -> bool:
+    """Whether a clause with this operator and these values holds of a fact."""
     if fact is None:
         return False
     if isinstance(fact, str):

@@ -9,7 +9,7 @@ import pytest
 from leasehold.gateway._agent_paths import MAX_QUERY, call_of, check_terminal
 from leasehold.gateway._refusals import BadRequest, NotHere
 
-REFERENCE = json.loads((Path(__file__).parents[3] / "docs/reference/agent-api.json").read_text())
+REFERENCE = json.loads((Path(__file__).parents[4] / "docs/reference/agent-api.json").read_text())
 EXAMPLES = {
     "lease": "12.1",
     "machine": "7",

@@ -1,0 +1,88 @@
+"""`leasehold gateway`: the pool for browsers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from leasehold.cli._command import ANSWERS, Invocation, shared
+from leasehold.cli._options import option
+from leasehold.errors import SettingsError
+
+
+@shared(ANSWERS, "run")
+async def run_gateway(
+    call: Invocation,
+    listen: Annotated[
+        str,
+        option("--listen HOST:PORT", "Where it listens; a reverse proxy with a certificate goes before it."),
+    ] = "127.0.0.1:8088",
+    database: Annotated[
+        str | None,
+        option(
+            "--database URL", "Where its index is: sqlite:///FILE or postgresql://…; else a file of the home."
+        ),
+    ] = None,
+    origin: Annotated[
+        list[str] | None, option("--origin URL", "A page elsewhere that may read the answers; several times.")
+    ] = None,
+    dapp: Annotated[Path | None, option("--dapp FOLDER", "The dApp's built files, served at /.")] = None,
+    proxy: Annotated[
+        list[str] | None,
+        option("--proxy NETWORK", "Reverse proxies whose word on who calls is believed; several times."),
+    ] = None,
+    site: Annotated[
+        list[str] | None,
+        option("--site URL", "Where browsers open the gateway, to sign in there; else where it listens."),
+    ] = None,
+    agents_in: Annotated[
+        list[str] | None,
+        option(
+            "--agents-in NETWORK", "A network beside the internet in which agents are called; several times."
+        ),
+    ] = None,
+    ws: Annotated[
+        list[str] | None, option("--ws URL", "A node that announces blocks by WebSocket; several times.")
+    ] = None,
+) -> None:
+    """Serve the pool to browsers until somebody ends it: search, leases, live updates. It holds no key.
+
+    Of the options before the command, `--rpc` names the chain's nodes, `--ipfs` its own Kubo node, and `--home` the
+    folder of its files.
+    """
+    from leasehold.gateway import GatewaySettings, serve  # here: help does without
+
+    host, port = _place(listen)
+    settings = GatewaySettings(
+        deployment=call.deployment,
+        home=call.settings.home.expanduser(),
+        database=database,
+        rpc=call.settings.rpc,
+        ws=tuple(ws or ()),
+        ipfs=call.settings.ipfs,
+        origins=tuple(origin or ()),
+        dapp=dapp,
+        proxies=tuple(proxy or ()),
+        documents_timeout=call.settings.documents_timeout,
+        sites=tuple(site or _sites(host, port)),
+        agents_in=tuple(agents_in or ()),
+    )
+    call.out.if_interrupted = "Interrupted: the gateway serves nobody any more."
+    call.out.answer({"listening": _sites(host, port)[0]})
+    call.out.say(f"The gateway listens at {_sites(host, port)[0]}.")
+    await serve(settings, host, port)
+
+
+def _place(text: str) -> tuple[str, int]:
+    """Host and port, as they are typed. Raises SettingsError."""
+    host, _, port = text.rpartition(":")
+    if not (host and port.isascii() and port.isdigit() and int(port[:6]) < 65_536):
+        raise SettingsError(f"`{text}` is no place to listen at", "write it as 127.0.0.1:8088.")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _sites(host: str, port: int) -> tuple[str, ...]:
+    """How a browser on this computer writes where it listens."""
+    shown = f"[{host}]" if ":" in host else host
+    names = (shown, "localhost") if host in ("127.0.0.1", "::1") else (shown,)
+    return tuple(f"http://{name}:{port}" for name in names)

@@ -1,0 +1,72 @@
+"""The gateway as an ASGI application: every route, and what opens and ends with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import orjson
+from fastapi import FastAPI
+from starlette.responses import Response
+
+from leasehold.gateway._front import Front
+from leasehold.gateway._gateway import Gateway
+from leasehold.gateway._health_routes import router as health
+from leasehold.gateway._lease_routes import router as leases
+from leasehold.gateway._machine_routes import router as machines
+from leasehold.gateway._opened_parts import parts_of, routers_of_parts
+from leasehold.gateway._opening import opened
+from leasehold.gateway._pool_routes import router as pools
+from leasehold.gateway._problems import MEDIA_TYPE, Problem, answer_problems
+from leasehold.gateway._settings import GatewaySettings
+
+Opening = Callable[[GatewaySettings], AbstractAsyncContextManager[Gateway]]
+
+_DESCRIPTION = """\
+A pool of the marketplace for GPU time, as its chain has it.
+
+Whoever reads it need not trust it: prices, leases and powers are the chain's, documents are named by their hashes.
+Amounts are token units as texts, times unix seconds. Every answer about the chain says at which `block` it holds. A
+list is `{"items": […], "total": n, "next": …}`; what `next` is, `after` takes. Errors are problem documents (RFC 9457).
+"""
+
+
+def create_app(settings: GatewaySettings, *, opening: Opening = opened) -> FastAPI:
+    """The application. opening: what it opens when it begins to serve, and closes at its end."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with opening(settings) as gateway, parts_of(gateway) as parts:
+            app.state.gateway, app.state.parts = gateway, parts
+            yield
+
+    app = FastAPI(
+        title="Leasehold gateway",
+        version="1",
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,  # a redirect would name the host that the caller made up
+        responses={
+            "default": {"model": Problem, "content": {MEDIA_TYPE: {}}, "description": "Refused, and why"}
+        },
+    )
+    app.state.counted = Counter[int]()
+    app.add_middleware(Front, settings=settings, counted=app.state.counted)
+    answer_problems(app)
+    for router in (health, pools, machines, leases, *routers_of_parts):
+        app.include_router(router)
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def described() -> Response:
+        return Response(openapi(app), media_type="application/json")
+
+    return app
+
+
+def openapi(app: FastAPI) -> bytes:
+    """The API's description as committed in docs/reference/gateway-api.json."""
+    return orjson.dumps(app.openapi(), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n"

@@ -1,0 +1,73 @@
+"""What every route has at hand: one object a process, in the application's state."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import Annotated, Final, cast
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from leasehold.chain import Deployment, EventWatcher, Indexer
+from leasehold.client import PoolClient
+from leasehold.gateway._documents import Documents
+from leasehold.gateway._errors import NotReady
+from leasehold.gateway._facts import Facts
+from leasehold.gateway._hub import Hub
+from leasehold.gateway._limits import Places
+from leasehold.gateway._market import Market
+from leasehold.gateway._settings import GatewaySettings
+from leasehold.market import Money
+
+STALE: Final = 60.0
+"""Seconds without an answer of the chain's nodes, after which others are better asked."""
+
+
+@dataclass
+class Gateway:
+    """A gateway at work. client: the pool without a wallet, for who asks the chain or an agent; `None` where the
+    gateway is only read from, as in tests of its routes. trouble: why the index does not follow, where it does not.
+    woken: set when the index has moved.
+    """
+
+    settings: GatewaySettings
+    index: Indexer
+    market: Market
+    documents: Documents
+    facts: Facts
+    hub: Hub
+    live: Places
+    client: PoolClient | None = None
+    trouble: str | None = None
+    watcher: EventWatcher | None = None
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
+    started: float = field(default_factory=time.time)
+
+    @property
+    def deployment(self) -> Deployment:
+        return self.settings.deployment
+
+    def troubled(self, now: float) -> str | None:
+        """Why it does not follow the chain, if it does not. now: unix seconds."""
+        since = self.watcher.stale_since if self.watcher is not None else None
+        if self.trouble is None and self.watcher is not None and since is not None and now - since >= STALE:
+            return str(self.watcher.last_error)
+        return self.trouble
+
+    @property
+    def money(self) -> Money:
+        return Money.of(self.settings.deployment)
+
+
+def gateway_of(connection: HTTPConnection) -> Gateway:
+    """The gateway that serves a call. Raises NotReady between the start and what it opens."""
+    known = getattr(connection.app.state, "gateway", None)
+    if known is None:
+        raise NotReady()
+    return cast(Gateway, known)
+
+
+TheGateway = Annotated[Gateway, Depends(gateway_of)]
+"""A route's parameter."""

@@ -1,0 +1,208 @@
+"""The pool as the gateway has it in memory, kept at the head of its index: reads what has changed, and tells of it.
+
+It follows the index and not the chain, so that it is the same whether this process writes the index or another one
+does. What it remembers of the blocks that it has seen says, after a reorganisation, what has to be read again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from leasehold.chain import (
+    Block,
+    Changes,
+    FaultRecord,
+    Indexer,
+    LeaseRecord,
+    MachineRecord,
+    RatingRecord,
+    format_lease,
+)
+from leasehold.gateway._board import Board
+from leasehold.gateway._documents import Documents
+from leasehold.gateway._errors import NotReady
+from leasehold.gateway._facts import Facts
+from leasehold.gateway._hub import Hub
+from leasehold.gateway._words import block_json, lease_json
+from leasehold.market import Track, track_of
+
+_SEEN: Final = 64  # blocks with events that are remembered
+_SLICE: Final = 100  # machines between two turns of others
+_MOST_SAID: Final = 200  # machines of one frame
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A block with events up to which was read, and what the blocks after it have changed."""
+
+    block: Block
+    machines: set[int]
+    leases: set[int]
+
+
+class Market:
+    """The pool's machines and who is told of them. `refresh` is called by one task at a time."""
+
+    def __init__(self, index: Indexer, documents: Documents, facts: Facts, hub: Hub) -> None:
+        self._index = index
+        self._documents = documents
+        self._facts = facts
+        self._hub = hub
+        self._seen: deque[_Seen] = deque(maxlen=_SEEN)
+        self._tracks: dict[int, Track] = {}
+        self._scores: dict[str, int] = {}
+        self.board = Board()
+        self.head: Block | None = None
+
+    def at(self) -> Block:
+        """The block at which the market stands. Raises NotReady."""
+        if self.head is None:
+            raise NotReady()
+        return self.head
+
+    async def refresh(self) -> None:
+        """Come to the index's head, and tell who listens."""
+        changes = await self._index.changes([seen.block for seen in self._seen])
+        if changes.head is None or changes.head == self.head:
+            return
+        machines, leases = self._touched(changes)
+        if changes.since is None and self._seen:
+            self.board, self._tracks = Board(), {}
+        await self._read(None if changes.since is None else machines, changes.head.timestamp)
+        self._remember(changes, machines, leases)
+        self.head = changes.head
+        self.board.stand_at(changes.head)
+        await self._tell(changes.head, machines, leases)
+
+    async def came(self, digests: frozenset[bytes]) -> None:
+        """Documents have come: put them on their machines."""
+        for placed in list(self.board):
+            if placed.listing.missing and {placed.record.hardware, placed.record.contact} & digests:
+                self._put(placed.record)
+                self._hub.say("machines", self._machines_frame([placed.record.machine.id]))
+
+    async def score(self) -> None:
+        """Ask the chain for the providers' scores, and put them on their machines."""
+        providers = {placed.record.machine.provider for placed in self.board}
+        scores = await self._facts.scores(providers)
+        for placed in list(self.board):
+            score = scores.get(placed.record.machine.provider)
+            if score is not None and score != self._scores.get(placed.record.machine.provider):
+                self._tracks[placed.listing.id] = replace(self._tracks[placed.listing.id], score=score)
+                self._put(placed.record)
+        self._scores |= scores
+
+    def _touched(self, changes: Changes) -> tuple[set[int], set[int]]:
+        """Machines and leases that have to be read: what came, and what came and went again."""
+        machines, leases = set(changes.machines), set(changes.leases)
+        for seen in self._seen:
+            if changes.since is None or seen.block.number >= changes.since.number:
+                machines |= seen.machines
+                leases |= seen.leases
+        return machines, leases
+
+    def _remember(self, changes: Changes, machines: set[int], leases: set[int]) -> None:
+        while self._seen and (changes.since is None or self._seen[-1].block.number > changes.since.number):
+            self._seen.pop()
+        if self._seen:
+            self._seen[-1].machines.update(machines)
+            self._seen[-1].leases.update(leases)
+        if changes.last is not None and changes.last != changes.since:
+            self._seen.append(_Seen(changes.last, set(), set()))
+
+    async def _read(self, machines: Collection[int] | None, now: int) -> None:
+        """Reads machines, or all of them, with what the chain remembers of them."""
+        records = await self._index.machines(only=machines)
+        tracks = await self._tracked(records, now)
+        for at, record in enumerate(records):
+            if at and at % _SLICE == 0:
+                await asyncio.sleep(0)
+            self._tracks[record.machine.id] = tracks[record.machine.id]
+            self._put(record)
+        if machines is not None and len(records) < len(set(machines)):
+            await self._start_over()
+
+    async def _start_over(self) -> None:
+        """A machine is gone: the block in which it joined was left. Those that stay are put on a new board."""
+        kept = {record.machine.id for record in await self._index.machines()}
+        former, self.board = self.board, Board()
+        for placed in former:
+            if placed.listing.id in kept:
+                self.board.put(placed.record, placed.listing)
+
+    def _put(self, record: MachineRecord) -> None:
+        """Put a machine on the board. Its documents are looked at only where they are others, or did not come."""
+        known = self.board.get(record.machine.id)
+        if known is not None and known.listing.missing is None and _same_documents(known.record, record):
+            listing = replace(known.listing, machine=record.machine)
+        else:
+            listing = self._documents.listing(record)
+        self.board.put(record, replace(listing, track=self._tracks.get(record.machine.id)))
+
+    async def _tracked(self, records: Collection[MachineRecord], now: int) -> dict[int, Track]:
+        several = len(records) > _SLICE
+        leases, faults, ratings = await self._remembered(None if several else [r.machine.id for r in records])
+        tracks: dict[int, Track] = {}
+        for at, record in enumerate(records):
+            if at and at % _SLICE == 0:
+                await asyncio.sleep(0)
+            machine = record.machine.id
+            score = self._scores.get(record.machine.provider)
+            tracks[machine] = track_of(leases[machine], faults[machine], ratings[machine], now, score=score)
+        return tracks
+
+    async def _remembered(
+        self, machines: Collection[int] | None
+    ) -> tuple[dict[int, list[LeaseRecord]], dict[int, list[FaultRecord]], dict[int, list[RatingRecord]]]:
+        leases: dict[int, list[LeaseRecord]] = defaultdict(list)
+        faults: dict[int, list[FaultRecord]] = defaultdict(list)
+        ratings: dict[int, list[RatingRecord]] = defaultdict(list)
+        on: dict[int, int] = {}
+        for record in await self._leases(machines):
+            leases[record.lease.machine].append(record)
+            on[record.lease.id] = record.lease.machine
+        for fault in await self._index.faults():
+            faults[fault.machine].append(fault)
+        for rating in await self._index.ratings():
+            if rating.lease in on:
+                ratings[on[rating.lease]].append(rating)
+        return leases, faults, ratings
+
+    async def _leases(self, machines: Collection[int] | None) -> Iterable[LeaseRecord]:
+        if machines is None:
+            return await self._index.leases()
+        found: list[LeaseRecord] = []
+        for machine in machines:
+            found += await self._index.leases(machine=machine)
+        return found
+
+    async def _tell(self, head: Block, machines: Collection[int], leases: Collection[int]) -> None:
+        self._hub.say("block", {"block": block_json(head)})
+        if machines:
+            self._hub.say("machines", self._machines_frame(machines))
+        for lease in leases:
+            topic = f"lease:{format_lease(lease)}"
+            if self._hub.heard(topic):
+                record = await self._index.lease(lease)
+                said = None if record is None else lease_json(record)
+                self._hub.say(topic, {"block": block_json(head), "lease": said})
+
+    def _machines_frame(self, machines: Collection[int]) -> dict[str, object]:
+        """Which machines changed, or that it is better to ask anew."""
+        block = None if self.head is None else block_json(self.head)
+        if len(machines) > _MOST_SAID:
+            return {"block": block, "many": True, "machines": []}
+        said = []
+        for machine in sorted(machines):
+            placed = self.board.get(machine)
+            if placed is not None:
+                said.append(self.board.brief(placed))
+        return {"block": block, "many": False, "machines": said}
+
+
+def _same_documents(former: MachineRecord, record: MachineRecord) -> bool:
+    return (former.hardware, former.contact) == (record.hardware, record.contact)

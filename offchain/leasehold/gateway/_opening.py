@@ -1,0 +1,50 @@
+"""What a gateway opens: the pool without a wallet, the index, and the tasks beside."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from leasehold.chain import Indexer
+from leasehold.client import connect
+from leasehold.gateway._documents import Documents
+from leasehold.gateway._facts import ChainFacts
+from leasehold.gateway._following import ask_scores, follow, keep_market
+from leasehold.gateway._gateway import Gateway
+from leasehold.gateway._hub import Hub
+from leasehold.gateway._limits import Places
+from leasehold.gateway._market import Market
+from leasehold.gateway._settings import GatewaySettings
+from leasehold.home import Home
+
+
+@asynccontextmanager
+async def opened(settings: GatewaySettings) -> AsyncIterator[Gateway]:
+    """A gateway that follows its chain. Raises WrongChain, RpcUnavailable, SettingsError."""
+    home = Home(settings.home)
+    home.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    connecting = connect(
+        settings.deployment,
+        rpc=settings.rpc,
+        ipfs=settings.ipfs,
+        home=home,
+        sends=False,
+        documents_timeout=settings.documents_timeout,
+    )
+    async with connecting as client, Indexer(settings.database_url, settings.deployment) as index:
+        documents = Documents(home.documents, client.ipfs, client.money, settings.documents_timeout)
+        facts, hub = ChainFacts(client), Hub()
+        market = Market(index, documents, facts, hub)
+        live = Places(settings.most_live_each, settings.most_live)
+        gateway = Gateway(settings, index, market, documents, facts, hub, live, client)
+        async with asyncio.TaskGroup() as tasks:
+            working = [
+                tasks.create_task(follow(gateway, client)),
+                tasks.create_task(keep_market(gateway)),
+                tasks.create_task(documents.fetching(market.came)),
+                tasks.create_task(ask_scores(gateway)),
+            ]
+            yield gateway
+            for task in working:
+                task.cancel()
