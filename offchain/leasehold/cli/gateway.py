@@ -31,6 +31,16 @@ async def run_gateway(
         list[str] | None,
         option("--proxy NETWORK", "Reverse proxies whose word on who calls is believed; several times."),
     ] = None,
+    site: Annotated[
+        list[str] | None,
+        option("--site URL", "Where browsers open the gateway, to sign in there; else where it listens."),
+    ] = None,
+    agents_in: Annotated[
+        list[str] | None,
+        option(
+            "--agents-in NETWORK", "A network beside the internet in which agents are called; several times."
+        ),
+    ] = None,
     ws: Annotated[
         list[str] | None, option("--ws URL", "A node that announces blocks by WebSocket; several times.")
     ] = None,
@@ -54,11 +64,12 @@ async def run_gateway(
         dapp=dapp,
         proxies=tuple(proxy or ()),
         documents_timeout=call.settings.documents_timeout,
+        sites=tuple(site or _sites(host, port)),
+        agents_in=tuple(agents_in or ()),
     )
     call.out.if_interrupted = "Interrupted: the gateway serves nobody any more."
-    shown = f"[{host}]" if ":" in host else host
-    call.out.answer({"listening": f"http://{shown}:{port}"})
-    call.out.say(f"The gateway listens at http://{shown}:{port}.")
+    call.out.answer({"listening": _sites(host, port)[0]})
+    call.out.say(f"The gateway listens at {_sites(host, port)[0]}.")
     await serve(settings, host, port)
 
 
@@ -68,3 +79,10 @@ def _place(text: str) -> tuple[str, int]:
     if not (host and port.isascii() and port.isdigit() and int(port[:6]) < 65_536):
         raise SettingsError(f"`{text}` is no place to listen at", "write it as 127.0.0.1:8088.")
     return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _sites(host: str, port: int) -> tuple[str, ...]:
+    """How a browser on this computer writes where it listens."""
+    shown = f"[{host}]" if ":" in host else host
+    names = (shown, "localhost") if host in ("127.0.0.1", "::1") else (shown,)
+    return tuple(f"http://{name}:{port}" for name in names)

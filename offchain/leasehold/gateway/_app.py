@@ -19,6 +19,7 @@ from leasehold.gateway._health_routes import router as health
 from leasehold.gateway._lease_routes import router as leases
 from leasehold.gateway._live_routes import router as live
 from leasehold.gateway._machine_routes import router as machines
+from leasehold.gateway._opened_parts import parts_of, routers_of_parts
 from leasehold.gateway._opening import opened
 from leasehold.gateway._pool_routes import router as pools
 from leasehold.gateway._problems import MEDIA_TYPE, Problem, answer_problems
@@ -42,8 +43,8 @@ def create_app(settings: GatewaySettings, *, opening: Opening = opened) -> FastA
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with opening(settings) as gateway:
-            app.state.gateway = gateway
+        async with opening(settings) as gateway, parts_of(gateway) as parts:
+            app.state.gateway, app.state.parts = gateway, parts
             yield
 
     app = FastAPI(
@@ -62,7 +63,18 @@ def create_app(settings: GatewaySettings, *, opening: Opening = opened) -> FastA
     app.state.counted = Counter[int]()
     app.add_middleware(Front, settings=settings, counted=app.state.counted)
     answer_problems(app)
-    for router in (health, pools, machines, leases, figures, providers, committee, documents, live):
+    for router in (
+        health,
+        pools,
+        machines,
+        leases,
+        figures,
+        providers,
+        committee,
+        documents,
+        live,
+        *routers_of_parts,
+    ):
         app.include_router(router)
 
     @app.get("/openapi.json", include_in_schema=False)

@@ -8,9 +8,10 @@ import uvicorn
 
 from leasehold.gateway._app import create_app
 from leasehold.gateway._settings import GatewaySettings
+from leasehold.market.wire import CHUNK
 
 MOST_HEADER: Final = 32 * 1024
-MOST_FRAME: Final = 64 * 1024
+MOST_FRAME: Final = CHUNK + 1024
 MOST_CONNECTIONS: Final = 4_096
 
 

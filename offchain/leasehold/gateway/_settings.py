@@ -21,7 +21,9 @@ class GatewaySettings:
     one the head is asked for. ipfs: multiaddr of the gateway's own Kubo node. origins: of pages elsewhere that may read
     the gateway's answers. dapp: the folder of the dApp's built files, served at `/`. proxies: networks of reverse
     proxies, whose word on who calls is believed. documents_timeout: seconds for one machine's document. most_live: live
-    connections altogether, and most_live_each: of one address. calls: of one address in a minute, on average.
+    connections altogether, and most_live_each: of one address. calls: of one address in a minute, on average. sites:
+    origins at which browsers open the gateway itself, for whose pages they sign in. agents_in: networks, beside the
+    internet, in which agents are called.
     """
 
     deployment: Deployment
@@ -37,8 +39,17 @@ class GatewaySettings:
     most_live: int = 2_000
     most_live_each: int = 64
     calls: int = 1_200
+    sites: tuple[str, ...] = ()
+    agents_in: tuple[str, ...] = ()
 
     @property
     def database_url(self) -> str:
         """Where the index is. Each form of it has its file."""
         return self.database or f"sqlite:///{self.home / f'gateway-{SCHEMA}.db'}"
+
+    @property
+    def state_url(self) -> str:
+        """Where sessions, uploads and signatures are: what no chain gives back, and no form of the index takes away."""
+        if self.database is not None and not self.database.startswith("sqlite"):
+            return self.database
+        return f"sqlite+aiosqlite:///{self.home / 'gateway-state.db'}"

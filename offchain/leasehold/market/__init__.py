@@ -12,11 +12,13 @@ if TYPE_CHECKING:
     from leasehold.market._agent_client import AgentClient, HeldWorkload
     from leasehold.market._agent_exec import ExecStream
     from leasehold.market._agent_input import Feed
+    from leasehold.market._agent_line import AgentLine
     from leasehold.market._agent_sessions import SessionCache
     from leasehold.market._bill import Bill, accrued, applicable, bill, hold_fee, trial_end, without
     from leasehold.market._capable import capable, lacking, lists_image
     from leasehold.market._card_class import card_class
     from leasehold.market._cold_start import cold_start, has_image, platform_of, runs_on
+    from leasehold.market._dialling import Dialling
     from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
     from leasehold.market._documents_cache import DocumentCache, kept_document
     from leasehold.market._earning import (
@@ -241,6 +243,7 @@ __all__ = [
     "TRACKED",
     "UPTIME_SPAN",
     "AgentClient",
+    "AgentLine",
     "AllowanceMissing",
     "AllowanceTooLow",
     "AlreadyJoined",
@@ -256,6 +259,7 @@ __all__ = [
     "DatasetUnreadable",
     "DeclinedUnstarted",
     "Delivery",
+    "Dialling",
     "DocumentCache",
     "DocumentInvalid",
     "DocumentUnavailable",
@@ -467,11 +471,13 @@ _PARTS = {
     "_agent_client": ("AgentClient", "HeldWorkload"),
     "_agent_exec": ("ExecStream",),
     "_agent_input": ("Feed",),
+    "_agent_line": ("AgentLine",),
     "_agent_sessions": ("SessionCache",),
     "_bill": ("Bill", "accrued", "applicable", "bill", "hold_fee", "trial_end", "without"),
     "_capable": ("capable", "lacking", "lists_image"),
     "_card_class": ("card_class",),
     "_cold_start": ("cold_start", "has_image", "platform_of", "runs_on"),
+    "_dialling": ("Dialling",),
     "_documents": ("Contact", "Hardware", "MachineFile", "Ssh", "canonical", "parse_document"),
     "_documents_cache": ("DocumentCache", "kept_document"),
     "_earning": (

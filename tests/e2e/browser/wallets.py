@@ -28,7 +28,8 @@ _PROVIDER: Final = """
     request: async ({ method, params }) => {
       const answer = JSON.parse(await window.leaseholdTestWallet(JSON.stringify({ method, params: params ?? [] })));
       if (answer.error) throw Object.assign(new Error(answer.error.message), answer.error);
-      if (method === "wallet_switchEthereumChain") (listeners.chainChanged ?? []).forEach((hear) => hear(params[0].chainId));
+      const switched = method === "wallet_switchEthereumChain" ? listeners.chainChanged ?? [] : [];
+      switched.forEach((hear) => hear(params[0].chainId));
       return answer.result;
     },
     on: (event, hear) => void (listeners[event] ??= []).push(hear),

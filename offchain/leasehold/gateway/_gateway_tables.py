@@ -1,0 +1,47 @@
+"""What the gateway keeps that no chain can give back: sessions, nonces that were spent, uploads, signatures.
+
+All of it is short-lived. None of the names begins with `chain_`, since those tables are the index's, which may drop
+them at any time and fill them anew.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, String, Table
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+metadata: Final = MetaData()
+
+keys = Table(
+    "gateway_keys",
+    metadata,
+    Column("name", String(32), primary_key=True),
+    Column("value", LargeBinary, nullable=False),
+)
+"""What the replicas of one gateway share: the key with which nonces are made."""
+
+spent_nonces = Table(
+    "gateway_spent_nonces",
+    metadata,
+    Column("nonce", String(128), primary_key=True),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+)
+"""Nonces that have signed somebody in. After `expires_at` they count as too old anyway."""
+
+sessions = Table(
+    "gateway_sessions",
+    metadata,
+    Column("digest", LargeBinary(32), primary_key=True),
+    Column("account", String(42), nullable=False, index=True),
+    Column("origin", String(300), nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+)
+"""digest: SHA-256 of a session's id, which only its browser has."""
+
+
+async def create_tables(engine: AsyncEngine) -> None:
+    """Makes those that are not there yet."""
+    async with engine.begin() as connection:
+        await connection.run_sync(metadata.create_all)

@@ -1,0 +1,226 @@
+"""Signing in by wallet (EIP-4361), and who is signed in: the routes of `/api/v1/session`.
+
+A browser asks for a nonce, its wallet signs a message that names this site, this chain and the nonce, and what comes
+back is a session in a cookie that no script reads and no other site sends. Every sign-in makes a new one: whatever id
+the browser came with is over. What changes something is done for pages of the gateway's own origins alone, and for a
+session only from the origin it was begun at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Sequence
+from typing import Annotated, Final
+
+from eth_account.messages import encode_defunct
+from eth_utils.crypto import keccak
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import BaseModel, ConfigDict, StringConstraints
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from leasehold.chain.typed import IsAuthorized, Proof, ProofKind, recover_signer
+from leasehold.errors import ProofError
+from leasehold.gateway._bodies import json_body, read_json
+from leasehold.gateway._nonces import Nonces
+from leasehold.gateway._parts import PartOf
+from leasehold.gateway._refusals import Busy, ForeignOrigin, NotSignedIn, SignInRefused
+from leasehold.gateway._sessions import Session, SessionStore
+from leasehold.gateway._sign_in_message import MAX_MESSAGE, SignInMessage, check_message
+
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+MAX_SIGNATURE: Final = 16_000
+"""Bytes of a contract's signature; a key's has 65."""
+_CONTRACTS_AT_ONCE: Final = 8
+_CONTRACT_SECONDS: Final = 20.0
+_MAX_BODY: Final = 2 * (MAX_SIGNATURE + MAX_MESSAGE) + 1024
+_SECURE_COOKIE: Final = "__Host-leasehold"
+_PLAIN_COOKIE: Final = "leasehold"
+
+
+class SignedMessage(BaseModel):
+    """A message of EIP-4361, and its signature in hexadecimal (EIP-191, or what ERC-1271 wants)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    message: Annotated[str, StringConstraints(max_length=MAX_MESSAGE)]
+    signature: Annotated[
+        str, StringConstraints(max_length=2 + 2 * MAX_SIGNATURE, pattern=r"^0x(?:[0-9a-fA-F]{2})+$")
+    ]
+
+
+class SignedIn(BaseModel):
+    """Who is signed in, until when (unix seconds)."""
+
+    account: str
+    expires_at: int
+
+
+class Nonce(BaseModel):
+    """What the next message must name."""
+
+    nonce: str
+    chain_id: int
+
+
+class SigningIn:
+    """Who may sign in, and who is. origins: the gateway's own, as browsers write them, without a path.
+
+    is_authorized: `AccountsContract.is_authorized` of the pool's chain, which asks contracts (ERC-1271).
+    """
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        *,
+        origins: Sequence[str],
+        chain_id: int,
+        is_authorized: IsAuthorized,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.chain_id = chain_id
+        self.nonces = Nonces(engine)
+        self.now = now
+        self._sessions = SessionStore(engine)
+        self._origins = frozenset(origin.rstrip("/").lower() for origin in origins)
+        self._is_authorized = is_authorized
+        self._contracts = asyncio.Semaphore(_CONTRACTS_AT_ONCE)
+
+    # ---------------------------------------------------------------------------------------------- in and out
+
+    async def sign_in(self, signed: SignedMessage, request: Request) -> tuple[str, Session]:
+        """A new session's id, and the session. Raises SignInRefused, ForeignOrigin, Busy."""
+        origin, now = self.own_origin(request), self.now()
+        message = SignInMessage.parse(signed.message)
+        check_message(message, origin, self._origins, self.chain_id, now)
+        await self.nonces.check(message.nonce, now)
+        await self._check_signature(message, bytes.fromhex(signed.signature[2:]))
+        await self.nonces.spend(message.nonce, now)  # last: a stranger's bad signature uses up nobody's nonce
+        found = self._token(request)
+        return await self._sessions.begin(message.address, origin, now, instead_of=found and found[1])
+
+    async def sign_out(self, request: Request) -> None:
+        """Ends the browser's session, if it has one. Raises ForeignOrigin."""
+        self.own_origin(request)
+        if (found := self._token(request)) is not None:
+            await self._sessions.end(found[1])
+
+    async def signed_in(self, request: Request) -> Session:
+        """Who sends the request. Raises NotSignedIn; ForeignOrigin for a change that another site's page asks for."""
+        found = self._token(request)
+        session = None if found is None else await self._sessions.find(found[1], self.now())
+        if (
+            found is None
+            or session is None
+            or session.origin.startswith("https://") != (found[0] == _SECURE_COOKIE)
+        ):
+            raise NotSignedIn("Nobody is signed in;", "sign in with a wallet.")
+        said = request.headers.get("origin")
+        if (request.method not in SAFE_METHODS or said is not None) and said != session.origin:
+            raise ForeignOrigin("The session was begun at another address;", "sign in here.")
+        return session
+
+    def own_origin(self, request: Request) -> str:
+        """The origin of the page that sends the request. Raises ForeignOrigin unless it is one of the gateway's."""
+        origin = request.headers.get("origin", "")
+        if origin not in self._origins:
+            raise ForeignOrigin("The request comes from no page of this gateway;", "open the gateway itself.")
+        return origin
+
+    # ---------------------------------------------------------------------------------------------- the cookie
+
+    def give(self, response: Response, token: str, session: Session) -> None:
+        """Puts the session into the browser's cookie."""
+        secure = session.origin.startswith("https://")
+        name = _SECURE_COOKIE if secure else _PLAIN_COOKIE
+        seconds = max(0, session.expires_at - int(self.now()))
+        response.set_cookie(name, token, seconds, path="/", secure=secure, httponly=True, samesite="strict")
+
+    def take(self, response: Response) -> None:
+        """Has the browser forget it."""
+        for name, secure in ((_SECURE_COOKIE, True), (_PLAIN_COOKIE, False)):
+            response.delete_cookie(name, path="/", secure=secure, httponly=True, samesite="strict")
+
+    def _token(self, request: Request) -> tuple[str, str] | None:
+        """The cookie's name and the id in it. The secured one first: another site of the domain cannot set it."""
+        for name in (_SECURE_COOKIE, _PLAIN_COOKIE):
+            token = request.cookies.get(name, "")
+            if re.fullmatch(r"[A-Za-z0-9_-]{43}", token):
+                return name, token
+        return None
+
+    # ---------------------------------------------------------------------------------------------- the signature
+
+    async def _check_signature(self, message: SignInMessage, signature: bytes) -> None:
+        digest = _digest(message.text)
+        if _signed_by_key(message.address, digest, signature):
+            return
+        if self._contracts.locked():
+            raise Busy("Many contracts are being asked about signatures now;")
+        async with self._contracts:
+            await self._ask_contract(message.address, digest, signature)
+
+    async def _ask_contract(self, address: str, digest: bytes, signature: bytes) -> None:
+        proof = Proof(ProofKind.ERC1271, signature).encode()
+        try:
+            async with asyncio.timeout(_CONTRACT_SECONDS):
+                approved = await self._is_authorized(address, digest, proof)
+        except TimeoutError:
+            raise Busy("The chain does not say in time whether the signature holds;") from None
+        if not approved:
+            raise SignInRefused(
+                f"The signature is not {address}'s;", "sign with the account that the message names."
+            )
+
+
+def _digest(text: str) -> bytes:
+    """What a wallet signs of a text (EIP-191)."""
+    said = encode_defunct(text=text)
+    return keccak(b"\x19" + said.version + said.header + said.body)
+
+
+def _signed_by_key(address: str, digest: bytes, signature: bytes) -> bool:
+    if len(signature) == 65 and signature[64] < 2:  # as some wallets still write v
+        signature = signature[:64] + bytes((signature[64] + 27,))
+    try:
+        return recover_signer(digest, signature) == address
+    except ProofError:
+        return False
+
+
+router = APIRouter(prefix="/api/v1/session", tags=["session"])
+TheSigningIn = Annotated[SigningIn, Depends(PartOf(SigningIn))]
+
+
+@router.get("/nonce")
+async def nonce(signing_in: TheSigningIn, response: Response) -> Nonce:
+    """What the next message must name."""
+    response.headers["Cache-Control"] = "no-store"
+    return Nonce(nonce=await signing_in.nonces.issue(signing_in.now()), chain_id=signing_in.chain_id)
+
+
+@router.post("", openapi_extra=json_body(SignedMessage))
+async def sign_in(signing_in: TheSigningIn, request: Request, response: Response) -> SignedIn:
+    """Begins a session for the account that signed, in a cookie."""
+    signing_in.own_origin(request)
+    signed = await read_json(request, SignedMessage, _MAX_BODY)
+    token, session = await signing_in.sign_in(signed, request)
+    signing_in.give(response, token, session)
+    response.headers["Cache-Control"] = "no-store"
+    return SignedIn(account=session.account, expires_at=session.expires_at)
+
+
+@router.get("")
+async def signed_in(signing_in: TheSigningIn, request: Request, response: Response) -> SignedIn:
+    """Who is signed in."""
+    response.headers["Cache-Control"] = "no-store"
+    session = await signing_in.signed_in(request)
+    return SignedIn(account=session.account, expires_at=session.expires_at)
+
+
+@router.delete("", status_code=204)
+async def sign_out(signing_in: TheSigningIn, request: Request, response: Response) -> None:
+    """Ends the session."""
+    await signing_in.sign_out(request)
+    signing_in.take(response)

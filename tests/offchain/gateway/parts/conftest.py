@@ -1,0 +1,79 @@
+"""What every test of the gateway's own routes needs: a database, a browser, and answers to refusals."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+import httpx
+import pytest
+import uvicorn
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import JSONResponse
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from leasehold.gateway._errors import GatewayRefusal
+from leasehold.gateway._gateway_tables import create_tables
+
+ORIGIN = "https://gate.example"
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[AsyncEngine]:
+    made = create_async_engine(f"sqlite+aiosqlite:///{tmp_path}/gateway.db")
+    await create_tables(made)
+    yield made
+    await made.dispose()
+
+
+async def _refused(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, GatewayRefusal)
+    return JSONResponse({"code": error.code, "detail": str(error)}, error.status)
+
+
+@pytest.fixture
+def app_of() -> Callable[..., FastAPI]:
+    """An application of some routes, which have these parts."""
+
+    def made(routes: Sequence[APIRouter], *parts: object) -> FastAPI:
+        app = FastAPI()
+        app.state.parts = {type(part): part for part in parts}
+        for part in routes:
+            app.include_router(part)
+        app.add_exception_handler(GatewayRefusal, _refused)
+        return app
+
+    return made
+
+
+@pytest.fixture
+def browse() -> Callable[..., httpx.AsyncClient]:
+    """A browser at the gateway's page: keeps cookies, and names its page as the origin."""
+
+    def made(app: FastAPI, origin: str | None = ORIGIN, base: str = ORIGIN) -> httpx.AsyncClient:
+        headers = {} if origin is None else {"origin": origin}
+        return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=base, headers=headers)
+
+    return made
+
+
+@pytest.fixture
+async def serve() -> AsyncIterator[Callable[[FastAPI], Awaitable[str]]]:
+    """Serves an application at a port of the loopback, and says at which."""
+    running: list[tuple[uvicorn.Server, asyncio.Task[None]]] = []
+
+    async def begun(app: FastAPI) -> str:
+        listening = socket.create_server(("127.0.0.1", 0))
+        config = uvicorn.Config(app, lifespan="off", log_config=None, timeout_graceful_shutdown=5)
+        server = uvicorn.Server(config)
+        server.capture_signals = nullcontext  # type: ignore[method-assign]  # the tests' own process keeps its signals
+        running.append((server, asyncio.create_task(server.serve([listening]))))
+        return f"127.0.0.1:{listening.getsockname()[1]}"
+
+    yield begun
+    for server, task in running:
+        server.should_exit = True
+        await task
