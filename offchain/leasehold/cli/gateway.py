@@ -52,7 +52,7 @@ async def run_gateway(
     """
     from leasehold.gateway import GatewaySettings, serve  # here: help does without
 
-    host, port = _place(listen)
+    host, asked = _place(listen)
     settings = GatewaySettings(
         deployment=call.deployment,
         home=call.settings.home.expanduser(),
@@ -64,13 +64,17 @@ async def run_gateway(
         dapp=dapp,
         proxies=tuple(proxy or ()),
         documents_timeout=call.settings.documents_timeout,
-        sites=tuple(site or _sites(host, port)),
+        sites=tuple(site or _sites(host, asked)),
         agents_in=tuple(agents_in or ()),
     )
     call.out.if_interrupted = "Interrupted: the gateway serves nobody any more."
-    call.out.answer({"listening": _sites(host, port)[0]})
-    call.out.say(f"The gateway listens at {_sites(host, port)[0]}.")
-    await serve(settings, host, port)
+
+    def listening(port: int) -> None:
+        where = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        call.out.answer({"listening": where})
+        call.out.say(f"The gateway listens at {where}.")
+
+    await serve(settings, host, asked, listening)
 
 
 def _place(text: str) -> tuple[str, int]:
