@@ -13,5 +13,7 @@ export const ROUTES: readonly PageRoute[] = [
   { path: "/", title: "Find a machine", nav: "Market", page: lazy(() => import("../pages/market/Market")) },
   { path: "/machines/:machine", title: "A machine", page: lazy(() => import("../pages/machine/MachinePage")) },
   { path: "/compare", title: "Compare machines", page: lazy(() => import("../pages/market/Compare")) },
+  { path: "/provide", title: "Provide machines", nav: "Provide", page: lazy(() => import("../pages/provide/Provide")) },
+  { path: "/providers/:provider", title: "A provider", page: lazy(() => import("../pages/provide/ProviderPage")) },
   { path: "/pool", title: "The pool and its rules", nav: "Pool", page: lazy(() => import("../pages/pool/PoolPage")) },
 ];
