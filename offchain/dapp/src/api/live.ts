@@ -51,7 +51,7 @@ class Live {
   }
 
   private told(frame: Frame): void {
-    if (frame.block !== undefined) this.become({ ...this.state, block: frame.block });
+    if (frame.block) this.become({ ...this.state, block: frame.block });
     this.refresh(frame.topic);
   }
 

@@ -1,10 +1,10 @@
 import { gateway } from "./gateway";
 import type { Block } from "./types";
 
-/** What the gateway tells of itself: that something of a topic changed. `block` comes with the topic of that name. */
+/** What the gateway tells: that something of a topic changed, and the block since which it is so. */
 export interface Frame {
   readonly topic: string;
-  readonly block?: Block;
+  readonly block?: Block | null;
 }
 
 /** `live`: news come by themselves. `waiting`: a connection is being made. `polling`: neither way in works, ask again. */
@@ -24,6 +24,8 @@ const LONGEST = 30_000;
  * nothing. Which topics are wanted may change at any time. */
 export class LiveLink {
   private topics: readonly string[] = [];
+  /** Those that the open socket was told of. */
+  private heard: readonly string[] = [];
   private socket: WebSocket | undefined;
   private events: EventSource | undefined;
   private retry: ReturnType<typeof setTimeout> | undefined;
@@ -56,6 +58,7 @@ export class LiveLink {
     this.socket = socket;
     socket.onopen = () => {
       this.failures = 0;
+      this.heard = [];
       this.subscribe(socket);
       this.listener.linked("live");
     };
@@ -70,7 +73,11 @@ export class LiveLink {
   }
 
   private subscribe(socket: WebSocket): void {
-    socket.send(JSON.stringify({ subscribe: this.topics }));
+    const { topics, heard } = this;
+    const subscribe = topics.filter((topic) => !heard.includes(topic));
+    const unsubscribe = heard.filter((topic) => !topics.includes(topic));
+    socket.send(JSON.stringify({ subscribe, unsubscribe }));
+    this.heard = topics;
   }
 
   /** By server-sent events, which pass where a WebSocket does not. */

@@ -38,13 +38,19 @@ export interface Power {
   leave_first: string;
 }
 
-/** What GPUs of a class were offered for at a moment, per GPU-hour. */
-export interface PricePoint {
+/** What GPUs of a class were asked for over time, the oldest first. */
+export interface PriceSeries {
   class: string;
+  series: PricePoint[];
+}
+
+/** Prices per GPU-hour at a moment, and of how many machines. */
+export interface PricePoint {
   time: number;
   least: Amount;
   median: Amount;
   most: Amount;
+  machines: number;
 }
 
 export interface Seat {

@@ -2,7 +2,8 @@ import { keepPreviousData, queryOptions, useInfiniteQuery, useQuery } from "@tan
 import { Problem } from "../problem";
 import { gateway } from "./gateway";
 import type { MachineItem, MachineWhole, Quote } from "./machines";
-import type { PoolWhole, PricePoint, Round, Seat } from "./pools";
+import type { PoolWhole, PriceSeries, Round, Seat } from "./pools";
+import type { ProviderWhole } from "./providers";
 import type { Block, Part } from "./types";
 
 /** The gateway's answers, kept by TanStack Query. A key begins with the topic that makes its answer stale. */
@@ -67,10 +68,11 @@ export function useQuote(machine: number, wish: { cells: number; seconds: number
   });
 }
 
-export function usePrices(query: { class?: string; days: number }) {
+/** What GPUs of every class were asked for, so many days back. */
+export function usePrices(query: { days: number }) {
   return useQuery({
     queryKey: ["prices", query],
-    queryFn: async ({ signal }) => (await gateway.get<Part<PricePoint>>("prices", query, signal)).items,
+    queryFn: async ({ signal }) => (await gateway.get<Part<PriceSeries>>("prices", query, signal)).items,
     staleTime: 60_000,
   });
 }
@@ -88,5 +90,15 @@ export function useRounds() {
   return useQuery({
     queryKey: ["rounds"],
     queryFn: ({ signal }) => gateway.get<Part<Round>>("rounds", { limit: 50 }, signal),
+  });
+}
+
+/** A provider's machines and money, with what each of the last days brought. */
+export function useProvider(provider: string, days: number) {
+  return useQuery({
+    queryKey: ["machines", "provider", provider, days],
+    queryFn: async ({ signal }) =>
+      (await gateway.get<{ provider: ProviderWhole }>(`providers/${provider}`, { days }, signal)).provider,
+    placeholderData: keepPreviousData,
   });
 }

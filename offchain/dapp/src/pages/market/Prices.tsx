@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { PricePoint } from "../../api/pools";
+import type { PricePoint, PriceSeries } from "../../api/pools";
 import { usePool, usePrices } from "../../api/queries";
 import { LineChart } from "../../charts/LineChart";
 import { plotted } from "../../format";
@@ -14,8 +14,7 @@ export default function Prices() {
   const [days, setDays] = useState<number>(30);
   const [chosen, setChosen] = useState<string>();
   const { data, error, refetch } = usePrices({ days });
-  const classes = [...new Set((data ?? []).map((point) => point.class))].sort();
-  const shown = chosen !== undefined && classes.includes(chosen) ? chosen : classes[0];
+  const shown = data?.find((prices) => prices.class === chosen) ?? data?.[0];
   return (
     <section className="panel rows" aria-label="Prices">
       <div className="line apart">
@@ -24,11 +23,11 @@ export default function Prices() {
           <select
             className="input"
             aria-label="Class"
-            value={shown ?? ""}
+            value={shown?.class ?? ""}
             onChange={(event) => setChosen(event.target.value)}
           >
-            {classes.map((name) => (
-              <option key={name}>{name}</option>
+            {(data ?? []).map((prices) => (
+              <option key={prices.class}>{prices.class}</option>
             ))}
           </select>
           <select
@@ -52,20 +51,20 @@ export default function Prices() {
       ) : shown === undefined ? (
         <Empty says="No price has been on offer in this span." />
       ) : (
-        <PriceChart name={shown} points={data.filter((point) => point.class === shown)} />
+        <PriceChart prices={shown} />
       )}
     </section>
   );
 }
 
-function PriceChart({ name, points }: { name: string; points: readonly PricePoint[] }) {
+function PriceChart({ prices }: { prices: PriceSeries }) {
   const token = usePool().data?.token;
   if (token === undefined) return null;
   const along = (pick: (point: PricePoint) => string) =>
-    points.map((point) => ({ at: point.time, value: plotted(pick(point), token.decimals) }));
+    prices.series.map((point) => ({ at: point.time, value: plotted(pick(point), token.decimals) }));
   return (
     <LineChart
-      title={`${name}: ${token.symbol} per GPU-hour`}
+      title={`${prices.class}: ${token.symbol} per GPU-hour`}
       series={[
         { name: "Most", points: along((point) => point.most) },
         { name: "Median", points: along((point) => point.median) },
