@@ -60,9 +60,13 @@ if TYPE_CHECKING:
         cid_to_bytes,
         digest_of_cid,
     )
+    from leasehold.chain._index_changes import (
+        IndexChange,
+    )
     from leasehold.chain._index_errors import (
         IndexBroken,
         IndexConflict,
+        IndexUnavailable,
     )
     from leasehold.chain._index_reader import (
         MachinesAtBlock,
@@ -229,7 +233,9 @@ __all__ = [
     "FaultState",
     "Faults",
     "IndexBroken",
+    "IndexChange",
     "IndexConflict",
+    "IndexUnavailable",
     "Indexer",
     "InvalidCid",
     "InvalidLeaseId",
@@ -320,7 +326,8 @@ _PARTS = {
     "_eip712": ("Call",),
     "_glance": ("head_at_a_glance",),
     "_ids": ("InvalidCid", "cid_from_bytes", "cid_of_digest", "cid_to_bytes", "digest_of_cid"),
-    "_index_errors": ("IndexBroken", "IndexConflict"),
+    "_index_changes": ("IndexChange",),
+    "_index_errors": ("IndexBroken", "IndexConflict", "IndexUnavailable"),
     "_index_reader": ("MachinesAtBlock", "read_machines"),
     "_indexer": ("Indexer",),
     "_keystore": ("KeyInfo", "Keystore"),

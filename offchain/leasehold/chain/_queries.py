@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from leasehold.chain import _tables as tables
 from leasehold.chain._contract import code
 from leasehold.chain._deployment import Deployment
+from leasehold.chain._index_engine import in_our_words
 from leasehold.chain._index_errors import IndexConflict
 from leasehold.chain._records import (
     ChallengeRecord,
@@ -50,12 +51,12 @@ _ENTRIES = 4  # more than one event makes of the ledger's
 
 
 class Queries:
-    """What `Indexer` answers. `_pool` is the key in `chain_pools`, of the row that says what is in `_named`."""
+    """What `Indexer` answers. `pool_key` is the key in `chain_pools`, of the row that says what is in `named`."""
 
     def __init__(self, engine: sa.Engine, deployment: Deployment) -> None:
         self._engine = engine
-        self._pool = 0
-        self._named = {
+        self.pool_key = 0
+        self.named = {
             "chain_id": deployment.chain_id,
             "genesis": deployment.genesis,
             "controller": deployment.controller,
@@ -77,7 +78,7 @@ class Queries:
         table = tables.machines
         query = (
             sa.select(table)
-            .where(table.c.pool == self._pool, table.c.machine == machine, table.c.revision > 0)
+            .where(table.c.pool == self.pool_key, table.c.machine == machine, table.c.revision > 0)
             .order_by(table.c.place)
         )
         history: list[tuple[int, MachineRecord]] = []
@@ -91,7 +92,7 @@ class Queries:
         table = tables.machines
         query = (
             sa.select(table.c.hardware)
-            .where(table.c.pool == self._pool, table.c.machine == machine, table.c.revision == revision)
+            .where(table.c.pool == self.pool_key, table.c.machine == machine, table.c.revision == revision)
             .order_by(table.c.place.desc())
             .limit(1)
         )
@@ -122,7 +123,9 @@ class Queries:
         """What the lease was after each of its events, oldest first; empty where there is no such lease."""
         table = tables.leases
         query = (
-            sa.select(table).where(table.c.pool == self._pool, table.c.lease == lease).order_by(table.c.place)
+            sa.select(table)
+            .where(table.c.pool == self.pool_key, table.c.lease == lease)
+            .order_by(table.c.place)
         )
         return [lease_record(row) for row in await self._rows(query)]
 
@@ -130,7 +133,7 @@ class Queries:
         """The block in which the lease's workload, as it is now, was named."""
         table = tables.leases
         query = sa.select(table.c.place, table.c.workload).where(
-            table.c.pool == self._pool, table.c.lease == lease
+            table.c.pool == self.pool_key, table.c.lease == lease
         )
         rows = await self._rows(query.order_by(table.c.place.desc()))
         same = itertools.takewhile(lambda row: row["workload"] == rows[0]["workload"], rows)
@@ -141,7 +144,7 @@ class Queries:
         table = tables.ledger
         query = (
             sa.select(table)
-            .where(table.c.pool == self._pool, sa.or_(table.c.debit == account, table.c.credit == account))
+            .where(table.c.pool == self.pool_key, sa.or_(table.c.debit == account, table.c.credit == account))
             .order_by(table.c.place.desc(), table.c.entry.desc())
             .limit(last)
         )
@@ -157,7 +160,7 @@ class Queries:
             account, order = table.c[side], sa.func.max(table.c.place * _ENTRIES + table.c.entry)
             newest = (
                 sa.select(account.label("account"), order.label("newest"))
-                .where(table.c.pool == self._pool, account.is_not(None))
+                .where(table.c.pool == self.pool_key, account.is_not(None))
                 .group_by(account)
                 .subquery()
             )
@@ -166,7 +169,7 @@ class Queries:
             ).join(
                 newest,
                 sa.and_(
-                    table.c.pool == self._pool,
+                    table.c.pool == self.pool_key,
                     account == newest.c.account,
                     table.c.place * _ENTRIES + table.c.entry == newest.c.newest,
                 ),
@@ -183,7 +186,7 @@ class Queries:
     async def pool(self) -> PoolRecord | None:
         """Who runs the pool; None before its first block was indexed."""
         table = tables.states
-        query = sa.select(table).where(table.c.pool == self._pool).order_by(table.c.place.desc()).limit(1)
+        query = sa.select(table).where(table.c.pool == self.pool_key).order_by(table.c.place.desc()).limit(1)
         return next((PoolRecord(**only(PoolRecord, row)) for row in await self._rows(query)), None)
 
     async def faults(self, *, machine: int | None = None) -> list[FaultRecord]:
@@ -265,12 +268,12 @@ class Queries:
         other = table.alias()
         newest = (
             sa.select(sa.func.max(other.c.place))
-            .where(other.c.pool == self._pool, *(other.c[name] == table.c[name] for name in names))
+            .where(other.c.pool == self.pool_key, *(other.c[name] == table.c[name] for name in names))
             .scalar_subquery()
         )
         query = (
             sa.select(table)
-            .where(table.c.pool == self._pool, *where, table.c.place == newest)
+            .where(table.c.pool == self.pool_key, *where, table.c.place == newest)
             .order_by(*(table.c[name] for name in names))
         )
         return await self._rows(query)
@@ -279,11 +282,11 @@ class Queries:
         return await asyncio.to_thread(self._fetch, query)
 
     def _fetch(self, query: sa.Select[Any]) -> list[Mapping[str, Any]]:
-        with self._engine.connect() as connection:
-            self._recognise(connection)
+        with in_our_words(self._engine), self._engine.connect() as connection:
+            self.recognise(connection)
             return [dict(row) for row in connection.execute(query).mappings()]
 
-    def _recognise(self, connection: sa.Connection) -> None:
+    def recognise(self, connection: sa.Connection) -> None:
         """Makes sure that what the transaction reads next is the pool's.
 
         Raises:
@@ -292,8 +295,8 @@ class Queries:
         query = (
             sa.select(tables.pools.c.id)
             .join(tables.version, tables.version.c.version_num == SCHEMA)
-            .where(tables.pools.c.id == self._pool)
-            .where(*(tables.pools.c[name] == value for name, value in self._named.items()))
+            .where(tables.pools.c.id == self.pool_key)
+            .where(*(tables.pools.c[name] == value for name, value in self.named.items()))
         )
         if connection.execute(query).one_or_none() is None:
             raise IndexConflict
