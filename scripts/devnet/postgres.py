@@ -38,8 +38,8 @@ class PostgresError(RuntimeError):
 class Postgres:
     """A running server, as a context manager. `kill` and `start` may alternate: what was committed stays.
 
-    port: of the loopback, for who speaks to it by TCP; 0 for none. safe: whether it waits for the disk, as it does where
-    people trust it with what they have nowhere else.
+    port: of the loopback, for who speaks to it by TCP; 0 for none. safe: whether it waits for the disk, as it does
+    where people trust it with what they have nowhere else.
     """
 
     def __init__(self, *, port: int = 0, safe: bool = False) -> None:

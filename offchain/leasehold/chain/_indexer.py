@@ -38,9 +38,9 @@ class Indexer(Queries):
             async with EventWatcher(rpc, ws_url, sources, deployment.block) as watcher:
                 await index.run(watcher)
 
-    database_url: `sqlite:///path`, or `postgresql://user@host/database` for several processes at once (PostgreSQL 14 or
-    newer; a pooler in between must leave each client its connection). `sqlite://` in memory is not served, since threads
-    share it. Raises SettingsError.
+    database_url: `sqlite:///path`, or `postgresql://user@host/database` for several processes at once (PostgreSQL 14
+    or newer; a pooler in between must leave each client its connection). `sqlite://` in memory is not served, since
+    threads share it. Raises SettingsError.
 
     Every read raises IndexUnavailable while PostgreSQL is away.
     """
@@ -98,8 +98,8 @@ class Indexer(Queries):
         gone. A server that is away is waited for; tables that somebody dropped, or that hold what is on no one chain,
         are filled again. On SQLite there is no election: there it is `run`.
 
-        on_commit: is told what this process has committed. Raises IndexConflict: another program gave the tables another
-        form; on SQLite, it writes them.
+        on_commit: is told what this process has committed. Raises IndexConflict: another program gave the tables
+        another form; on SQLite, it writes them.
         """
         if not is_postgres(self._engine):
             await self.run(watcher, on_commit)

@@ -71,8 +71,8 @@ Row = dict[str, Any]
 class Projection:
     """Gathers the rows that events make, table by table.
 
-    pool: the key in `chain_pools`. controller: its address, since `Accounts` serves other pools too. empty: the database
-    has nothing of the pool yet, so that there is nothing to look up until something is forgotten.
+    pool: the key in `chain_pools`. controller: its address, since `Accounts` serves other pools too. empty: the
+    database has nothing of the pool yet, so that there is nothing to look up until something is forgotten.
     What it remembers of the newest versions must be forgotten (`forget`) whenever the database loses some, or a
     batch was not committed.
     """

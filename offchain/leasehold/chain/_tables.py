@@ -22,7 +22,6 @@ from sqlalchemy import (
     Column,
     Connection,
     Dialect,
-    ForeignKey,
     Index,
     Integer,
     LargeBinary,
@@ -121,7 +120,8 @@ def _columns(kind: type, /, **stored: type) -> list[Column[Any]]:
 
 
 def _pool() -> Column[int]:
-    return Column("pool", Integer, ForeignKey("chain_pools.id"), primary_key=True, autoincrement=False)
+    # No foreign key: PostgreSQL would look the pool up for every row, which takes as long as all the rest of the row.
+    return Column("pool", Integer, primary_key=True, autoincrement=False)
 
 
 def _versions(name: str, kind: type, subject: tuple[str, ...], /, **stored: type) -> Table:
