@@ -111,6 +111,9 @@ if TYPE_CHECKING:
     from leasehold.chain._provider import (
         FallbackProvider,
     )
+    from leasehold.chain._queries import (
+        Changed,
+    )
     from leasehold.chain._records import (
         ChallengeRecord,
         DelegateRecord,
@@ -213,6 +216,7 @@ __all__ = [
     "CallUnreadable",
     "Challenge",
     "ChallengeRecord",
+    "Changed",
     "ClosingOrder",
     "Committee",
     "Companions",
@@ -339,6 +343,7 @@ _PARTS = {
     "_permit": ("sign_permit",),
     "_pool": ("FactoryContract", "Pool", "ProposedParams"),
     "_provider": ("FallbackProvider",),
+    "_queries": ("Changed",),
     "_records": (
         "ChallengeRecord", "DelegateRecord", "FaultRecord", "LeaseRecord", "Ledger", "LedgerEntry",
         "LicenceRecord", "LossRecord", "MachineRecord", "OfferRecord", "ParamsRecord", "PoolRecord",

@@ -70,7 +70,7 @@ def _copy(
     written = [_written(table.c[name].type, column) for name, column in zip(names, columns, strict=True)]
     text = "\n".join(map("\t".join, zip(*written, strict=True)))
     statement = f"COPY {table.name} ({', '.join(map(_quoted, names))}) FROM STDIN"
-    driver: Any = connection.connection.driver_connection
+    driver: Any = connection.connection.dbapi_connection
     errors = connection.dialect.loaded_dbapi.Error
     try:
         with driver.cursor() as cursor, cursor.copy(statement) as copy:

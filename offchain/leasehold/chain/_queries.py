@@ -6,6 +6,7 @@ They read only what is committed, beside the one who writes. Filters that are le
 import asyncio
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -48,6 +49,15 @@ from leasehold.chain._types import LeaseState
 from leasehold.chain._versions import SCHEMA
 
 _ENTRIES = 4  # more than one event makes of the ledger's
+_IDS_A_STATEMENT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The ids of what events since a block named, in ascending order."""
+
+    machines: list[int]
+    leases: list[int]
 
 
 class Queries:
@@ -62,11 +72,17 @@ class Queries:
             "controller": deployment.controller,
         }
 
-    async def machines(self, *, provider: str | None = None) -> list[MachineRecord]:
-        """All machines, retired ones included, by id."""
+    async def machines(
+        self, *, provider: str | None = None, ids: Sequence[int] | None = None
+    ) -> list[MachineRecord]:
+        """All machines, retired ones included, by id. ids: only these of them."""
         table = tables.machines
-        where = [] if provider is None else [table.c.provider == provider]
-        return [machine_record(row) for row in await self._newest(table, "machine", where)]
+        if ids is not None:
+            rows = await self._newest_among(table, "machine", ids)
+        else:
+            where = [] if provider is None else [table.c.provider == provider]
+            rows = await self._newest(table, "machine", where)
+        return [machine_record(row) for row in rows if provider in (None, row["provider"])]
 
     async def machine(self, machine: int) -> MachineRecord | None:
         table = tables.machines
@@ -99,11 +115,33 @@ class Queries:
         rows = await self._rows(query)
         return bytes(rows[0]["hardware"]) if rows else None
 
+    async def changed(self, first: int) -> Changed:
+        """What has a version in block `first` or later; what a rollback took away is not in it."""
+        rows = {
+            name: await self._rows(
+                sa.select(table.c[name])
+                .where(table.c.pool == self.pool_key, table.c.place >= tables.place_of(first))
+                .distinct()
+                .order_by(table.c[name])
+            )
+            for name, table in (("machine", tables.machines), ("lease", tables.leases))
+        }
+        return Changed(*([row[name] for row in some] for name, some in rows.items()))
+
     async def leases(
-        self, *, machine: int | None = None, tenant: str | None = None, live: bool | None = None
+        self,
+        *,
+        machine: int | None = None,
+        tenant: str | None = None,
+        live: bool | None = None,
+        ids: Sequence[int] | None = None,
     ) -> list[LeaseRecord]:
-        """Leases by id. live: only those that hold cells, or only those that do not."""
+        """Leases by id. live: only those that hold cells, or only those that do not. ids: only these, and no other
+        filter.
+        """
         table = tables.leases
+        if ids is not None:
+            return [lease_record(row) for row in await self._newest_among(table, "lease", ids)]
         where: list[sa.ColumnElement[bool]] = []
         if machine is not None:
             where.append(table.c.machine == machine)
@@ -112,7 +150,9 @@ class Queries:
         if live is not None:
             states = [int(state) for state in LeaseState if state.live]
             where.append(table.c.state.in_(states) if live else table.c.state.not_in(states))
-        return [lease_record(row) for row in await self._newest(table, "lease", where)]
+        found_by_index = machine is not None or tenant is not None
+        rows = await self._newest(table, "lease", where, found_by_index=found_by_index)
+        return [lease_record(row) for row in rows]
 
     async def lease(self, lease: int) -> LeaseRecord | None:
         table = tables.leases
@@ -263,8 +303,15 @@ class Queries:
         table: sa.Table,
         subject: str | tuple[str, ...],
         where: Sequence[sa.ColumnElement[bool]],
+        *,
+        found_by_index: bool = True,
     ) -> list[Mapping[str, Any]]:
+        """The newest versions of what fulfils `where`. found_by_index: whether that is few of all versions; else it is
+        quicker to look for the newest of all at once.
+        """
         names = (subject,) if isinstance(subject, str) else subject
+        if not where or not found_by_index:
+            return await self._newest_of_all(table, names, where)
         other = table.alias()
         newest = (
             sa.select(sa.func.max(other.c.place))
@@ -277,6 +324,34 @@ class Queries:
             .order_by(*(table.c[name] for name in names))
         )
         return await self._rows(query)
+
+    async def _newest_of_all(
+        self, table: sa.Table, names: Sequence[str], where: Sequence[sa.ColumnElement[bool]]
+    ) -> list[Mapping[str, Any]]:
+        other = table.alias()
+        columns = [other.c[name] for name in names]
+        newest = (
+            sa.select(sa.func.max(other.c.place).label("place"))
+            .where(other.c.pool == self.pool_key)
+            .group_by(*columns)
+            .subquery()
+        )
+        query = (
+            sa.select(table)
+            .join(newest, table.c.place == newest.c.place)
+            .where(table.c.pool == self.pool_key, *where)
+            .order_by(*(table.c[name] for name in names))
+        )
+        return await self._rows(query)
+
+    async def _newest_among(self, table: sa.Table, name: str, ids: Sequence[int]) -> list[Mapping[str, Any]]:
+        """The newest versions of these, in parts that a statement takes."""
+        rows: list[Mapping[str, Any]] = []
+        wanted = sorted(set(ids))
+        for at in range(0, len(wanted), _IDS_A_STATEMENT):
+            part = wanted[at : at + _IDS_A_STATEMENT]
+            rows += await self._newest(table, name, [table.c[name].in_(part)])
+        return rows
 
     async def _rows(self, query: sa.Select[Any]) -> list[Mapping[str, Any]]:
         return await asyncio.to_thread(self._fetch, query)
