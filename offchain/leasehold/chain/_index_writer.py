@@ -23,6 +23,7 @@ from leasehold.chain._tables import Form
 
 KNOWN_BLOCKS = 4_000
 _FLUSH_ROWS = 20_000
+_MUCH = 4_000  # events at once
 
 
 class IndexWriter:
@@ -34,6 +35,7 @@ class IndexWriter:
         self._queries = queries
         self._controller = controller
         self._projection: Projection | None = None
+        self._unmeasured, self._much_comes = 0, False
         self.cursor: Block | None = None
         self.election = Election(self._writing)
 
@@ -135,7 +137,22 @@ class IndexWriter:
             self._projection = None  # it remembers what was not committed
             raise
         self._projection, self.cursor = projection, cursor
+        events = sum(len(item.events) for item in items if isinstance(item, Applied))
+        self._unmeasured += events
+        self._much_comes = events >= _MUCH
         return change
+
+    @property
+    def wants_statistics(self) -> bool:
+        """Whether much has come of which PostgreSQL's planner knows nothing yet, and it has become less."""
+        return is_postgres(self._engine) and self._unmeasured >= _MUCH and not self._much_comes
+
+    def take_statistics(self) -> None:
+        """Without them it reads a table of newest versions as often as it has rows. Its own look comes a minute late."""
+        with self._transaction() as connection:
+            for table in tables.VERSIONED:
+                connection.exec_driver_sql(f"ANALYZE {table.name}")
+        self._unmeasured = 0
 
     def clear(self) -> IndexChange:
         """Forgets everything."""

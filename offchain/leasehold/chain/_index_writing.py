@@ -5,6 +5,7 @@ PostgreSQL takes them by COPY, as text that is made column by column: what repea
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,7 +13,7 @@ import sqlalchemy as sa
 from leasehold.chain import _tables as tables
 from leasehold.chain._tables import Amount
 
-_ROWS_A_STATEMENT = 250  # 3,000 parameters; SQLite takes 32,766
+_ROWS_A_STATEMENT = 250  # some thousand parameters; SQLite takes 32,766
 _FEW = 3  # rows that statements bring sooner than COPY
 
 Row = Mapping[str, Any]
@@ -23,41 +24,49 @@ def insert_rows(connection: sa.Connection, table: sa.Table, rows: Sequence[Row])
     """Rows by their columns' names."""
     if not rows:
         return
-    if connection.dialect.name != "postgresql" or len(rows) <= _FEW:
+    if len(rows) <= _FEW:
         connection.execute(table.insert(), rows)
         return
-    names = [column.name for column in table.c if column.name in rows[0]]
-    _copy(connection, table, names, [[row[name] for row in rows] for name in names])
+    names = list(rows[0])
+    _insert(connection, table, names, list(zip(*map(itemgetter(*names), rows), strict=True)))
 
 
 def insert_ledger(connection: sa.Connection, rows: Sequence[tuple[Any, ...]]) -> None:
     """Rows of the ledger, in the order of its columns."""
-    if not rows:
-        return
-    names = [column.name for column in tables.ledger.c]
+    if rows:
+        names = [column.name for column in tables.ledger.c]
+        _insert(connection, tables.ledger, names, list(zip(*rows, strict=True)))
+
+
+def _insert(
+    connection: sa.Connection, table: sa.Table, names: Sequence[str], columns: Sequence[Column]
+) -> None:
     if connection.dialect.name == "postgresql":
-        _copy(connection, tables.ledger, names, list(zip(*rows, strict=True)))
+        _copy(connection, table, names, columns)
         return
-    for at in range(0, len(rows), _ROWS_A_STATEMENT):
-        _insert_at_once(connection, names, rows[at : at + _ROWS_A_STATEMENT])
+    for at in range(0, len(columns[0]), _ROWS_A_STATEMENT):
+        some = {
+            name: column[at : at + _ROWS_A_STATEMENT] for name, column in zip(names, columns, strict=True)
+        }
+        _insert_at_once(connection, table, some)
 
 
-def _insert_at_once(connection: sa.Connection, names: list[str], rows: Sequence[tuple[Any, ...]]) -> None:
+def _insert_at_once(connection: sa.Connection, table: sa.Table, columns: Mapping[str, Column]) -> None:
     """Into SQLite many rows a statement: four times as fast.
 
     Also, the driver lets go of the interpreter's lock once a statement, and gets it back late while the event loop
     is busy: the fewer, the better.
     """
-    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
     # Nothing takes the driver longer than to be told that there is nothing.
     told = {name: values for name, values in columns.items() if any(value is not None for value in values)}
-    for column in tables.ledger.c:
-        if column.name in told and isinstance(column.type, Amount):
-            told[column.name] = tuple([None if value is None else str(value) for value in told[column.name]])
+    for name, column in told.items():
+        if isinstance(table.c[name].type, Amount):
+            told[name] = [None if value is None else str(value) for value in column]
     values = tuple(itertools.chain.from_iterable(zip(*told.values(), strict=True)))
     one = f"({', '.join('?' * len(told))})"
-    every = ", ".join([one] * len(rows))
-    connection.exec_driver_sql(f"INSERT INTO chain_ledger ({', '.join(told)}) VALUES {every}", values)
+    every = ", ".join([one] * (len(values) // len(told)))
+    named = ", ".join(map(_quoted, told))
+    connection.exec_driver_sql(f"INSERT INTO {table.name} ({named}) VALUES {every}", values)
 
 
 # ------------------------------------------------------------------------------------------------------------- COPY

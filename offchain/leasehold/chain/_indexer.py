@@ -109,6 +109,8 @@ class Indexer(Queries):
     async def apply(self, items: Sequence[Item]) -> None:
         """Commits some of a watcher's items together with the cursor."""
         self._changes.tell(await self._in_thread(partial(self._writer.apply, items)))
+        if self._writer.wants_statistics:
+            await self._in_thread(self._writer.take_statistics)
 
     async def clear(self) -> None:
         """Forgets everything, so that the next `run` builds it anew from the chain."""
