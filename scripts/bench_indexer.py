@@ -32,7 +32,7 @@ from leasehold.chain import Deployment, EventWatcher, Indexer, Rpc
 
 EVENTS = 100_000
 PER_TRANSACTION = 1_000
-ROUNDS = 1
+ROUNDS = 3
 RATE_GOAL = 50_000
 RATIO_GOAL = 5.0
 GAS_LIMIT = 1_000_000_000
@@ -49,7 +49,7 @@ def run() -> list[dict[str, Any]]:
         raise FileNotFoundError("There is no Ponder here: run `scripts/setup ponder`.")
     with (
         Anvil(args=["--gas-limit", str(GAS_LIMIT)]) as chain,
-        Postgres(port=_free_port(), safe=True) as server,
+        Postgres(safe=True) as server,
     ):
         emitter = Emitter(chain)
         for _ in range(EVENTS // PER_TRANSACTION):
@@ -145,15 +145,8 @@ def _ponder_run(folder: Path, chain: Anvil, url: str) -> float:
         "RPC_URL": chain.url,
         "CONTROLLER": Emitter.address,
     }
-    command = [
-        "node",
-        "node_modules/ponder/dist/esm/bin/ponder.js",
-        "start",
-        "--schema",
-        "s1",
-        "--port",
-        str(_free_port()),
-    ]
+    command = ["node", "node_modules/ponder/dist/esm/bin/ponder.js", "start"]
+    command += ["--schema", "s1", "--port", str(_free_port())]
     with (folder / "log").open("wb") as log, psycopg.connect(url, autocommit=True) as watching:
         begun = time.perf_counter()
         process = subprocess.Popen(

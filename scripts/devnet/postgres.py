@@ -38,12 +38,10 @@ class PostgresError(RuntimeError):
 class Postgres:
     """A running server, as a context manager. `kill` and `start` may alternate: what was committed stays.
 
-    port: of the loopback, for who speaks to it by TCP; 0 for none. safe: whether it waits for the disk, as it does
-    where people trust it with what they have nowhere else.
+    safe: whether it waits for the disk, as it does where people trust it with what they have nowhere else.
     """
 
-    def __init__(self, *, port: int = 0, safe: bool = False) -> None:
-        self._port = port
+    def __init__(self, *, safe: bool = False) -> None:
         self._safe = safe
         self._process: subprocess.Popen[bytes] | None = None
         self._names = (f"db{number}" for number in itertools.count(1))
@@ -70,8 +68,7 @@ class Postgres:
         """Returns when it takes connections."""
         settings = {
             "unix_socket_directories": str(self.folder),
-            "listen_addresses": "127.0.0.1" if self._port else "",
-            "port": str(self._port or 5432),
+            "listen_addresses": "",
             "max_connections": "60",
             "fsync": "on" if self._safe else "off",
             "full_page_writes": "on" if self._safe else "off",
@@ -122,7 +119,7 @@ class Postgres:
 
     def url(self, name: str) -> str:
         """As the library takes it, over the socket."""
-        return f"postgresql://{_NAME}@/{name}?host={self.folder}&port={self._port or 5432}"
+        return f"postgresql://{_NAME}@/{name}?host={self.folder}"
 
     def do(self, database: str, statement: str) -> list[tuple[Any, ...]]:
         """One statement, and the rows that it gives."""

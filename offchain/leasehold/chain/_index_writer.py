@@ -148,7 +148,7 @@ class IndexWriter:
         return is_postgres(self._engine) and self._unmeasured >= _MUCH and not self._much_comes
 
     def take_statistics(self) -> None:
-        """Without them it reads a table of newest versions as often as it has rows. Its own look comes a minute late."""
+        """Without them it reads all newest versions as often as there are rows; its own look comes a minute later."""
         with self._transaction() as connection:
             for table in tables.VERSIONED:
                 connection.exec_driver_sql(f"ANALYZE {table.name}")

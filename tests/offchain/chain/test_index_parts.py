@@ -136,9 +136,9 @@ def test_a_server_s_errors_are_ours_and_a_disk_s_are_not() -> None:
     lost = sa.exc.OperationalError(
         "SELECT 1", None, OSError("the server closed the connection\nunexpectedly")
     )
-    with pytest.raises(IndexUnavailable, match="closed the connection$|closed the connection[:;,.]"):
-        with engines.in_our_words(postgres):
-            raise lost
+    with pytest.raises(IndexUnavailable) as caught, engines.in_our_words(postgres):
+        raise lost
+    assert caught.value.reason == "the server closed the connection"
     with pytest.raises(IndexBroken), engines.in_our_words(postgres):
         raise sa.exc.IntegrityError("INSERT", None, OSError("twice"))
     with pytest.raises(sa.exc.OperationalError), engines.in_our_words(sa.create_engine("sqlite://")):
