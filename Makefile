@@ -45,7 +45,7 @@ package: setup ## the agent as a Debian package and as a container image, in dis
 	@$(run) python scripts/package.py $(only)
 
 bench: setup ## ratios against references measured in the same run, and gas; the table goes to build/bench.json
-	@$(run) python scripts/bench.py
+	@bash scripts/setup ponder && $(run) python scripts/bench.py
 
 halmos: setup ## prove the contracts' arithmetic for all numbers (half an hour)
 	@bash scripts/setup halmos && bash scripts/halmos

@@ -26,5 +26,8 @@ go_new_enough() {
 tool_home() {
   printf '%s/%s-%s' "$LEASEHOLD_CACHE" "$1" "$(sha256sum "scripts/toolchain/python/$1.lock" | cut -c1-12)"
 }
+# The benchmark's reference lies in one place for each content of its folder.
+LEASEHOLD_PONDER=$LEASEHOLD_CACHE/ponder-$(find scripts/toolchain/ponder -type f -print0 | sort -z | xargs -0 cat | sha256sum | cut -c1-12)
+export LEASEHOLD_PONDER
 LEASEHOLD_SCHEMATHESIS=$(tool_home schemathesis)/bin/schemathesis
 export LEASEHOLD_SCHEMATHESIS

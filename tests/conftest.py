@@ -11,6 +11,7 @@ import pytest
 from devnet.anvil import Anvil
 from devnet.contracts import deploy_fast
 from devnet.pool import PoolChain
+from devnet.postgres import Postgres
 from leasehold.chain import Deployment, Rpc
 
 # What runs in the background ignores Ctrl-C, and so do its children: those that a test presses it for must not.
@@ -51,6 +52,19 @@ def anvil() -> Iterator[Anvil]:
     """A bare chain."""
     with Anvil() as chain:
         yield chain
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A database server that all tests share, each with databases of its own. Who stops it starts one of its own."""
+    with Postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres: Postgres) -> str:
+    """A new database."""
+    return postgres.make()
 
 
 @pytest.fixture(scope="session")

@@ -63,10 +63,14 @@ if TYPE_CHECKING:
         cid_to_bytes,
         digest_of_cid,
     )
+    from leasehold.chain._index_changes import (
+        IndexChange,
+    )
     from leasehold.chain._index_errors import (
         IndexBroken,
         IndexConflict,
         IndexTorn,
+        IndexUnavailable,
     )
     from leasehold.chain._index_reader import (
         MachinesAtBlock,
@@ -110,6 +114,9 @@ if TYPE_CHECKING:
     )
     from leasehold.chain._provider import (
         FallbackProvider,
+    )
+    from leasehold.chain._queries import (
+        Changed,
     )
     from leasehold.chain._records import (
         ChallengeRecord,
@@ -217,6 +224,7 @@ __all__ = [
     "CallUnreadable",
     "Challenge",
     "ChallengeRecord",
+    "Changed",
     "Changes",
     "ClosingOrder",
     "Committee",
@@ -239,8 +247,10 @@ __all__ = [
     "Faults",
     "Income",
     "IndexBroken",
+    "IndexChange",
     "IndexConflict",
     "IndexTorn",
+    "IndexUnavailable",
     "Indexer",
     "InvalidCid",
     "InvalidLeaseId",
@@ -335,7 +345,8 @@ _PARTS = {
     "_eip712": ("Call",),
     "_glance": ("head_at_a_glance",),
     "_ids": ("InvalidCid", "cid_from_bytes", "cid_of_digest", "cid_to_bytes", "digest_of_cid"),
-    "_index_errors": ("IndexBroken", "IndexConflict", "IndexTorn"),
+    "_index_changes": ("IndexChange",),
+    "_index_errors": ("IndexBroken", "IndexConflict", "IndexTorn", "IndexUnavailable"),
     "_index_reader": ("MachinesAtBlock", "read_machines"),
     "_indexer": ("Indexer",),
     "_keystore": ("KeyInfo", "Keystore"),
@@ -347,6 +358,7 @@ _PARTS = {
     "_permit": ("sign_permit",),
     "_pool": ("FactoryContract", "Pool", "ProposedParams"),
     "_provider": ("FallbackProvider",),
+    "_queries": ("Changed",),
     "_records": (
         "ChallengeRecord", "DelegateRecord", "FaultRecord", "Income", "LeaseEvent", "LeaseRecord",
         "LeaseTotals", "Ledger", "LedgerEntry", "LicenceRecord", "LossRecord", "MachineRecord", "OfferRecord",

@@ -1,4 +1,4 @@
-"""What stops an index."""
+"""What stops an index, or keeps it from answering."""
 
 from leasehold.errors import ChainError, error_type
 
@@ -30,3 +30,14 @@ class IndexBroken(ChainError):
 )
 class IndexTorn(IndexBroken):
     """Two events in one place: one of them a node made up, and it may be the one that was believed."""
+
+
+@error_type(
+    "index-unavailable",
+    problem="The index's database does not answer: {reason}",
+    advice="try again; it is asked until it is there.",
+)
+class IndexUnavailable(ChainError):
+    """The server on which the index lies is away, or has lost the index's tables."""
+
+    reason: str

@@ -21,6 +21,7 @@ from events alone:
     Charged               from - amount, companion + amount
 """
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, Protocol
@@ -44,7 +45,7 @@ from leasehold.chain._types import (
 from leasehold.chain._versions import LeaseVersion, MachineVersion
 
 SPOT = 1
-_CACHED = 100_000
+_REMEMBERED = 100_000  # of each kind
 
 
 _PLACE = frozenset({"pool", "place", "event", "tx_hash"})
@@ -70,15 +71,17 @@ Row = dict[str, Any]
 class Projection:
     """Gathers the rows that events make, table by table.
 
-    pool: the key in `chain_pools`. controller: its address, since `Accounts` serves other pools too.
+    pool: the key in `chain_pools`. controller: its address, since `Accounts` serves other pools too. empty: the
+    database has nothing of the pool yet, so that there is nothing to look up until something is forgotten.
     What it remembers of the newest versions must be forgotten (`forget`) whenever the database loses some, or a
     batch was not committed.
     """
 
-    def __init__(self, pool: int, controller: str, latest: Latest) -> None:
+    def __init__(self, pool: int, controller: str, latest: Latest, *, empty: bool = False) -> None:
         self._pool = pool
         self._controller = controller
         self._latest = latest
+        self._met_all = empty
         self._machines: dict[int, MachineVersion] = {}
         self._leases: dict[int, LeaseVersion] = {}
         self._balances: dict[str, int] = {}
@@ -95,6 +98,7 @@ class Projection:
 
     def forget(self) -> None:
         """Drops the gathered rows and everything remembered."""
+        self._met_all = False
         for remembered in self._remembered:
             remembered.clear()
         self.drop_rows()
@@ -104,9 +108,11 @@ class Projection:
         self.ledger.clear()
         for rows in self.rows.values():
             rows.clear()
-        if sum(map(len, self._remembered)) > _CACHED:
-            for remembered in self._remembered:
-                remembered.clear()
+        for remembered in self._remembered:
+            if len(remembered) > _REMEMBERED:
+                self._met_all = False
+                for oldest in list(itertools.islice(remembered, _REMEMBERED // 2)):
+                    del remembered[oldest]
 
     @property
     def _remembered(self) -> tuple[dict[Any, Any], ...]:
@@ -123,7 +129,7 @@ class Projection:
     def version(self, table: sa.Table, **subject: object) -> Row | None:
         """The newest version of what `subject` names, without its place."""
         found = self._others.get((table.name, *subject.values()))
-        if found is None:
+        if found is None and not self._met_all:
             row = self._latest.version(table, subject)
             found = None if row is None else {k: v for k, v in row.items() if k not in _PLACE}
         return found
@@ -177,9 +183,9 @@ class Projection:
 
     def _add(self, account: str, amount: int) -> int:
         before = self._balances.get(account)
-        after = self._balances[account] = (
-            self._latest.balance(account) if before is None else before
-        ) + amount
+        if before is None:
+            before = 0 if self._met_all else self._latest.balance(account)
+        after = self._balances[account] = before + amount
         return after
 
     def _deposited(self, e: ev.Deposited) -> None:

@@ -6,6 +6,7 @@ They read only what is committed, beside the one who writes. Filters that are le
 import asyncio
 import itertools
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,6 +15,7 @@ from leasehold.chain import _tables as tables
 from leasehold.chain._changes import Changes, changes_since
 from leasehold.chain._contract import code
 from leasehold.chain._deployment import Deployment
+from leasehold.chain._index_engine import in_our_words
 from leasehold.chain._index_errors import IndexConflict
 from leasehold.chain._ordered import Block
 from leasehold.chain._records import (
@@ -54,37 +56,49 @@ from leasehold.chain._types import LeaseState, MachineStatus
 from leasehold.chain._versions import SCHEMA
 
 _ENTRIES = 4  # more than one event makes of the ledger's
+_IDS_A_STATEMENT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The ids of what events since a block named, in ascending order."""
+
+    machines: list[int]
+    leases: list[int]
 
 
 class Queries:
-    """What `Indexer` answers. `_pool` is the key in `chain_pools`, of the row that says what is in `_named`."""
+    """What `Indexer` answers. `pool_key` is the key in `chain_pools`, of the row that says what is in `named`."""
 
     def __init__(self, engine: sa.Engine, deployment: Deployment) -> None:
         self._engine = engine
-        self._pool = 0
-        self._named = {
+        self.pool_key = 0
+        self.named = {
             "chain_id": deployment.chain_id,
             "genesis": deployment.genesis,
             "controller": deployment.controller,
         }
 
-    async def changes(self, known: Sequence[Block]) -> Changes:
+    async def changes_since(self, known: Sequence[Block]) -> Changes:
         """What has come since the newest of the known blocks, all of which had events, that is still on the chain."""
         return await asyncio.to_thread(self._changes, known)
 
     def _changes(self, known: Sequence[Block]) -> Changes:
         with self._engine.connect() as connection:
             self._recognise(connection)
-            return changes_since(connection, self._pool, known)
+            return changes_since(connection, self.pool_key, known)
 
     async def machines(
-        self, *, provider: str | None = None, only: Collection[int] | None = None
+        self, *, provider: str | None = None, ids: Sequence[int] | None = None
     ) -> list[MachineRecord]:
-        """All machines, retired ones included, by id. only: those of these numbers."""
+        """All machines, retired ones included, by id. ids: only these of them."""
         table = tables.machines
-        where = [] if provider is None else [table.c.provider == provider]
-        where += [] if only is None else [table.c.machine.in_(list(only))]
-        return [machine_record(row) for row in await self._newest(table, "machine", where)]
+        if ids is not None:
+            rows = await self._newest_among(table, "machine", ids)
+        else:
+            where = [] if provider is None else [table.c.provider == provider]
+            rows = await self._newest(table, "machine", where)
+        return [machine_record(row) for row in rows if provider in (None, row["provider"])]
 
     async def machine(self, machine: int) -> MachineRecord | None:
         table = tables.machines
@@ -96,7 +110,7 @@ class Queries:
         table = tables.machines
         query = (
             sa.select(table)
-            .where(table.c.pool == self._pool, table.c.machine == machine, table.c.revision > 0)
+            .where(table.c.pool == self.pool_key, table.c.machine == machine, table.c.revision > 0)
             .order_by(table.c.place)
         )
         history: list[tuple[int, MachineRecord]] = []
@@ -110,18 +124,40 @@ class Queries:
         table = tables.machines
         query = (
             sa.select(table.c.hardware)
-            .where(table.c.pool == self._pool, table.c.machine == machine, table.c.revision == revision)
+            .where(table.c.pool == self.pool_key, table.c.machine == machine, table.c.revision == revision)
             .order_by(table.c.place.desc())
             .limit(1)
         )
         rows = await self._rows(query)
         return bytes(rows[0]["hardware"]) if rows else None
 
+    async def changed(self, first: int) -> Changed:
+        """What has a version in block `first` or later; what a rollback took away is not in it."""
+        rows = {
+            name: await self._rows(
+                sa.select(table.c[name])
+                .where(table.c.pool == self.pool_key, table.c.place >= tables.place_of(first))
+                .distinct()
+                .order_by(table.c[name])
+            )
+            for name, table in (("machine", tables.machines), ("lease", tables.leases))
+        }
+        return Changed(*([row[name] for row in some] for name, some in rows.items()))
+
     async def leases(
-        self, *, machine: int | None = None, tenant: str | None = None, live: bool | None = None
+        self,
+        *,
+        machine: int | None = None,
+        tenant: str | None = None,
+        live: bool | None = None,
+        ids: Sequence[int] | None = None,
     ) -> list[LeaseRecord]:
-        """Leases by id. live: only those that hold cells, or only those that do not."""
+        """Leases by id. live: only those that hold cells, or only those that do not. ids: only these, and no other
+        filter.
+        """
         table = tables.leases
+        if ids is not None:
+            return [lease_record(row) for row in await self._newest_among(table, "lease", ids)]
         where: list[sa.ColumnElement[bool]] = []
         if machine is not None:
             where.append(table.c.machine == machine)
@@ -130,7 +166,9 @@ class Queries:
         if live is not None:
             states = [int(state) for state in LeaseState if state.live]
             where.append(table.c.state.in_(states) if live else table.c.state.not_in(states))
-        return [lease_record(row) for row in await self._newest(table, "lease", where)]
+        found_by_index = machine is not None or tenant is not None
+        rows = await self._newest(table, "lease", where, found_by_index=found_by_index)
+        return [lease_record(row) for row in rows]
 
     async def leases_page(
         self,
@@ -147,7 +185,7 @@ class Queries:
         where += [] if before is None else [table.c.lease < before]
         query = (
             sa.select(table)
-            .where(table.c.pool == self._pool, *where, table.c.place == self._newest_place(table, ("lease",)))
+            .where(table.c.pool == self.pool_key, *where, table.c.place == self._newest_place(table, ("lease",)))
             .order_by(table.c.lease.desc())
             .limit(limit)
         )
@@ -165,10 +203,10 @@ class Queries:
         where = self._leases_where(tenant, machines, states)
         if not where:
             query = sa.select(sa.func.count(table.c.lease.distinct()).label("count"))
-            query = query.where(table.c.pool == self._pool)
+            query = query.where(table.c.pool == self.pool_key)
         else:
             query = sa.select(sa.func.count().label("count")).where(
-                table.c.pool == self._pool, *where, table.c.place == self._newest_place(table, ("lease",))
+                table.c.pool == self.pool_key, *where, table.c.place == self._newest_place(table, ("lease",))
             )
         return int((await self._rows(query))[0]["count"])
 
@@ -192,7 +230,9 @@ class Queries:
         """What the lease was after each of its events, oldest first; empty where there is no such lease."""
         table = tables.leases
         query = (
-            sa.select(table).where(table.c.pool == self._pool, table.c.lease == lease).order_by(table.c.place)
+            sa.select(table)
+            .where(table.c.pool == self.pool_key, table.c.lease == lease)
+            .order_by(table.c.place)
         )
         return [lease_record(row) for row in await self._rows(query)]
 
@@ -203,7 +243,7 @@ class Queries:
         query = (
             sa.select(table, blocks.c.timestamp)
             .join(blocks, sa.and_(blocks.c.pool == table.c.pool, blocks.c.number == number))
-            .where(table.c.pool == self._pool, table.c.lease == lease)
+            .where(table.c.pool == self.pool_key, table.c.lease == lease)
             .order_by(table.c.place)
         )
         return [lease_event(row) for row in await self._rows(query)]
@@ -212,7 +252,7 @@ class Queries:
         """The block in which the lease's workload, as it is now, was named."""
         table = tables.leases
         query = sa.select(table.c.place, table.c.workload).where(
-            table.c.pool == self._pool, table.c.lease == lease
+            table.c.pool == self.pool_key, table.c.lease == lease
         )
         rows = await self._rows(query.order_by(table.c.place.desc()))
         same = itertools.takewhile(lambda row: row["workload"] == rows[0]["workload"], rows)
@@ -223,7 +263,7 @@ class Queries:
         table = tables.ledger
         query = (
             sa.select(table)
-            .where(table.c.pool == self._pool, sa.or_(table.c.debit == account, table.c.credit == account))
+            .where(table.c.pool == self.pool_key, sa.or_(table.c.debit == account, table.c.credit == account))
             .order_by(table.c.place.desc(), table.c.entry.desc())
             .limit(last)
         )
@@ -239,7 +279,7 @@ class Queries:
             sa.select(table, blocks.c.timestamp)
             .join(blocks, sa.and_(blocks.c.pool == table.c.pool, blocks.c.number == number))
             .where(
-                table.c.pool == self._pool,
+                table.c.pool == self.pool_key,
                 sa.or_(
                     sa.and_(table.c.credit == provider, table.c.kind == "earn"),
                     sa.and_(table.c.debit == provider, table.c.kind == "penalty"),
@@ -261,7 +301,7 @@ class Queries:
             sa.select(table.c.machine, table.c.price, table.c.hardware, table.c.status, blocks.c.timestamp)
             .join(blocks, sa.and_(blocks.c.pool == table.c.pool, blocks.c.number == number))
             .where(
-                table.c.pool == self._pool, table.c.event.in_(("TermsSet", "HardwareSet", "MachineRetired"))
+                table.c.pool == self.pool_key, table.c.event.in_(("TermsSet", "HardwareSet", "MachineRetired"))
             )
             .order_by(table.c.place)
         )
@@ -280,7 +320,7 @@ class Queries:
         table = tables.leases
         query = (
             sa.select(table.c.state, sa.func.count().label("count"))
-            .where(table.c.pool == self._pool, table.c.place == self._newest_place(table, ("lease",)))
+            .where(table.c.pool == self.pool_key, table.c.place == self._newest_place(table, ("lease",)))
             .group_by(table.c.state)
         )
         by_state = {LeaseState(row["state"]): int(row["count"]) for row in await self._rows(query)}
@@ -296,7 +336,7 @@ class Queries:
             account, order = table.c[side], sa.func.max(table.c.place * _ENTRIES + table.c.entry)
             newest = (
                 sa.select(account.label("account"), order.label("newest"))
-                .where(table.c.pool == self._pool, account.is_not(None))
+                .where(table.c.pool == self.pool_key, account.is_not(None))
                 .group_by(account)
                 .subquery()
             )
@@ -305,7 +345,7 @@ class Queries:
             ).join(
                 newest,
                 sa.and_(
-                    table.c.pool == self._pool,
+                    table.c.pool == self.pool_key,
                     account == newest.c.account,
                     table.c.place * _ENTRIES + table.c.entry == newest.c.newest,
                 ),
@@ -322,7 +362,7 @@ class Queries:
     async def pool(self) -> PoolRecord | None:
         """Who runs the pool; None before its first block was indexed."""
         table = tables.states
-        query = sa.select(table).where(table.c.pool == self._pool).order_by(table.c.place.desc()).limit(1)
+        query = sa.select(table).where(table.c.pool == self.pool_key).order_by(table.c.place.desc()).limit(1)
         return next((PoolRecord(**only(PoolRecord, row)) for row in await self._rows(query)), None)
 
     async def faults(self, *, machine: int | None = None) -> list[FaultRecord]:
@@ -399,11 +439,18 @@ class Queries:
         table: sa.Table,
         subject: str | tuple[str, ...],
         where: Sequence[sa.ColumnElement[bool]],
+        *,
+        found_by_index: bool = True,
     ) -> list[Mapping[str, Any]]:
+        """The newest versions of what fulfils `where`. found_by_index: whether that is few of all versions; else it is
+        quicker to look for the newest of all at once.
+        """
         names = (subject,) if isinstance(subject, str) else subject
+        if not where or not found_by_index:
+            return await self._newest_of_all(table, names, where)
         query = (
             sa.select(table)
-            .where(table.c.pool == self._pool, *where, table.c.place == self._newest_place(table, names))
+            .where(table.c.pool == self.pool_key, *where, table.c.place == self._newest_place(table, names))
             .order_by(*(table.c[name] for name in names))
         )
         return await self._rows(query)
@@ -413,19 +460,47 @@ class Queries:
         other = table.alias()
         return (
             sa.select(sa.func.max(other.c.place))
-            .where(other.c.pool == self._pool, *(other.c[name] == table.c[name] for name in names))
+            .where(other.c.pool == self.pool_key, *(other.c[name] == table.c[name] for name in names))
             .scalar_subquery()
         )
+
+    async def _newest_of_all(
+        self, table: sa.Table, names: Sequence[str], where: Sequence[sa.ColumnElement[bool]]
+    ) -> list[Mapping[str, Any]]:
+        other = table.alias()
+        columns = [other.c[name] for name in names]
+        newest = (
+            sa.select(sa.func.max(other.c.place).label("place"))
+            .where(other.c.pool == self.pool_key)
+            .group_by(*columns)
+            .subquery()
+        )
+        query = (
+            sa.select(table)
+            .join(newest, table.c.place == newest.c.place)
+            .where(table.c.pool == self.pool_key, *where)
+            .order_by(*(table.c[name] for name in names))
+        )
+        return await self._rows(query)
+
+    async def _newest_among(self, table: sa.Table, name: str, ids: Sequence[int]) -> list[Mapping[str, Any]]:
+        """The newest versions of these, in parts that a statement takes."""
+        rows: list[Mapping[str, Any]] = []
+        wanted = sorted(set(ids))
+        for at in range(0, len(wanted), _IDS_A_STATEMENT):
+            part = wanted[at : at + _IDS_A_STATEMENT]
+            rows += await self._newest(table, name, [table.c[name].in_(part)])
+        return rows
 
     async def _rows(self, query: sa.Select[Any]) -> list[Mapping[str, Any]]:
         return await asyncio.to_thread(self._fetch, query)
 
     def _fetch(self, query: sa.Select[Any]) -> list[Mapping[str, Any]]:
-        with self._engine.connect() as connection:
-            self._recognise(connection)
+        with in_our_words(self._engine), self._engine.connect() as connection:
+            self.recognise(connection)
             return [dict(row) for row in connection.execute(query).mappings()]
 
-    def _recognise(self, connection: sa.Connection) -> None:
+    def recognise(self, connection: sa.Connection) -> None:
         """Makes sure that what the transaction reads next is the pool's.
 
         Raises:
@@ -434,8 +509,8 @@ class Queries:
         query = (
             sa.select(tables.pools.c.id)
             .join(tables.version, tables.version.c.version_num == SCHEMA)
-            .where(tables.pools.c.id == self._pool)
-            .where(*(tables.pools.c[name] == value for name, value in self._named.items()))
+            .where(tables.pools.c.id == self.pool_key)
+            .where(*(tables.pools.c[name] == value for name, value in self.named.items()))
         )
         if connection.execute(query).one_or_none() is None:
             raise IndexConflict

@@ -13,7 +13,7 @@ another form than `SCHEMA` is emptied, and filled anew.
 """
 
 from dataclasses import fields, is_dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Any
 
 from sqlalchemy import (
@@ -22,7 +22,6 @@ from sqlalchemy import (
     Column,
     Connection,
     Dialect,
-    ForeignKey,
     Index,
     Integer,
     LargeBinary,
@@ -121,7 +120,8 @@ def _columns(kind: type, /, **stored: type) -> list[Column[Any]]:
 
 
 def _pool() -> Column[int]:
-    return Column("pool", Integer, ForeignKey("chain_pools.id"), primary_key=True, autoincrement=False)
+    # No foreign key: PostgreSQL would look the pool up for every row, which takes as long as all the rest of the row.
+    return Column("pool", Integer, primary_key=True, autoincrement=False)
 
 
 def _versions(name: str, kind: type, subject: tuple[str, ...], /, **stored: type) -> Table:
@@ -254,10 +254,20 @@ VERSIONED = (ledger, machines, leases, params, states, *COMPANIONS)
 EVERYTHING = (pools, cursors, blocks, *VERSIONED)
 
 
-def up_to_date(connection: Connection) -> bool:
-    """Whether the tables have this form."""
-    known = inspect(connection).has_table(version.name)
-    return known and connection.scalars(select(version.c.version_num)).all() == [SCHEMA]
+class Form(Enum):
+    """What the tables that lie in a database are to this program. MISSING: all of them, or some."""
+
+    MISSING, ANOTHER, OURS = range(3)
+
+
+def form(connection: Connection) -> Form:
+    """Which of these they are."""
+    there = set(inspect(connection).get_table_names())
+    if version.name not in there:
+        return Form.MISSING
+    if connection.scalars(select(version.c.version_num)).all() != [SCHEMA]:
+        return Form.ANOTHER
+    return Form.OURS if there >= metadata.tables.keys() else Form.MISSING
 
 
 def make_anew(connection: Connection) -> None:

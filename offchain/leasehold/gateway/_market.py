@@ -66,7 +66,7 @@ class Market:
 
     async def refresh(self) -> None:
         """Come to the index's head, and tell who listens."""
-        changes = await self._index.changes([seen.block for seen in self._seen])
+        changes = await self._index.changes_since([seen.block for seen in self._seen])
         if changes.head is None or changes.head == self.head:
             return
         machines, leases = self._touched(changes)
@@ -116,7 +116,7 @@ class Market:
 
     async def _read(self, machines: Collection[int] | None, now: int) -> None:
         """Reads machines, or all of them, with what the chain remembers of them."""
-        records = await self._index.machines(only=machines)
+        records = await self._index.machines(ids=None if machines is None else sorted(machines))
         tracks = await self._tracked(records, now)
         for at, record in enumerate(records):
             if at and at % _SLICE == 0:

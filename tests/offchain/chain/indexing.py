@@ -17,6 +17,7 @@ from leasehold.chain import (
     MachineStatus,
     Terms,
 )
+from leasehold.chain._index_engine import engine_of
 from leasehold.chain._tables import EVERYTHING
 
 UNIT = 10**18
@@ -36,9 +37,9 @@ def url_of(path: Path) -> str:
     return f"sqlite:///{path}"
 
 
-def dump(path: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table, in order."""
-    engine = sa.create_engine(url_of(path))
+def dump(database: Path | str) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table, in order. database: a file, or a URL."""
+    engine = engine_of(url_of(database) if isinstance(database, Path) else database)
     try:
         with engine.connect() as connection:
             return {

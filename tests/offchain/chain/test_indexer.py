@@ -31,6 +31,7 @@ from leasehold.chain._tables import metadata
 from leasehold.chain._versions import SCHEMA
 from leasehold.errors import ContractError, SettingsError
 
+from .conftest import NewDatabase
 from .indexing import (
     HOUR,
     OPERATOR,
@@ -49,13 +50,13 @@ from .indexing import (
 )
 
 
-async def test_a_lease_from_open_to_withdrawal(chain: PoolChain, tmp_path: Path) -> None:
+async def test_a_lease_from_open_to_withdrawal(chain: PoolChain, new_database: NewDatabase) -> None:
     await approve_all(chain)
     machine = await register(chain)
     renter, provider, operator = chain.pool(RENTER), chain.pool(PROVIDER), chain.pool(OPERATOR)
     await renter.deposit(chain.address(RENTER), UNIT)
     lease, receipt = await renter.open(wants(machine))
-    async with Indexer(url_of(tmp_path / "index.db"), chain.deployment) as index:
+    async with Indexer(new_database(), chain.deployment) as index:
         await index_to_head(chain, index)
         record = await index.lease(lease)
         assert record is not None
@@ -365,12 +366,14 @@ async def test_any_history_of_reorganisations_leaves_the_rows_of_a_rebuilt_index
     assert len(life.done) > (25 if rounds == 16 else 15), "the history was too tame to show anything"
 
 
-async def test_rows_and_cursor_come_together_or_not_at_all(chain: PoolChain, tmp_path: Path) -> None:
+async def test_rows_and_cursor_come_together_or_not_at_all(
+    chain: PoolChain, new_database: NewDatabase
+) -> None:
     await approve_all(chain)
-    path = tmp_path / "index.db"
-    async with Indexer(url_of(path), chain.deployment) as index:
+    url = new_database()
+    async with Indexer(url, chain.deployment) as index:
         await index_to_head(chain, index)
-        before = dump(path)
+        before = dump(url)
         head = await index.head()
         assert head is not None
         block = Block(head.number + 1, "0x" + "ab" * 32, head.timestamp + 1)
@@ -380,23 +383,23 @@ async def test_rows_and_cursor_come_together_or_not_at_all(chain: PoolChain, tmp
         event = LeaseStarted(where, lease=7 << 16, machine=1, start=1, end=2, endpoint=bytes(32))
         with pytest.raises(IndexBroken, match="lease"):
             await index.apply([Applied(block, (event,))])
-        assert dump(path) == before
+        assert dump(url) == before
         assert await index.head() == head
         await register(chain)
         await index_to_head(chain, index)  # it goes on from where it was
         await check_against_chain(chain, index)
 
 
-async def test_a_second_writer_is_told_to_stop(chain: PoolChain, tmp_path: Path) -> None:
-    url = url_of(tmp_path / "index.db")
+async def test_a_second_writer_is_told_to_stop(chain: PoolChain, new_database: NewDatabase) -> None:
+    url = new_database()
     async with Indexer(url, chain.deployment) as first, Indexer(url, chain.deployment) as second:
         await index_to_head(chain, first)
         with pytest.raises(IndexConflict, match="stop one of them"):
             await index_to_head(chain, second)
 
 
-async def test_one_database_holds_several_pools(chain: PoolChain, tmp_path: Path) -> None:
-    url = url_of(tmp_path / "index.db")
+async def test_one_database_holds_several_pools(chain: PoolChain, new_database: NewDatabase) -> None:
+    url = new_database()
     await approve_all(chain)
     await register(chain)
     elsewhere = replace(chain.deployment, genesis="0x" + "00" * 32)
@@ -408,8 +411,8 @@ async def test_one_database_holds_several_pools(chain: PoolChain, tmp_path: Path
         assert await there.pool() is None
 
 
-async def test_reached_waits_for_a_block(chain: PoolChain, tmp_path: Path) -> None:
-    async with Indexer(url_of(tmp_path / "index.db"), chain.deployment) as index:
+async def test_reached_waits_for_a_block(chain: PoolChain, new_database: NewDatabase) -> None:
+    async with Indexer(new_database(), chain.deployment) as index:
         waiting = asyncio.create_task(index.reached(5))
         await asyncio.sleep(0)
         await index.apply([Applied(Block(4, "0x4", 4), ())])
@@ -471,17 +474,19 @@ def test_the_form_of_the_tables_has_its_name() -> None:
     assert (SCHEMA, sha256("\n".join(form).encode()).hexdigest()[:16]) == ("0001", "1eb1b05fa5968f57")
 
 
-@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "nonsense"])
+@pytest.mark.parametrize(
+    "url", ["sqlite://", "sqlite:///:memory:", "nonsense", "mysql://root@localhost/index"]
+)
 async def test_urls_that_cannot_work(chain: PoolChain, url: str) -> None:
-    with pytest.raises(SettingsError, match="sqlite:///path"):
+    with pytest.raises(SettingsError, match="sqlite:///path or postgresql://"):
         Indexer(url, chain.deployment)
 
 
-async def test_stake_that_a_fault_moved(chain: PoolChain, tmp_path: Path) -> None:
+async def test_stake_that_a_fault_moved(chain: PoolChain, new_database: NewDatabase) -> None:
     """No contract emits these yet; the index is ready for them."""
     await approve_all(chain)
     machine = await register(chain)
-    async with Indexer(url_of(tmp_path / "index.db"), chain.deployment) as index:
+    async with Indexer(new_database(), chain.deployment) as index:
         await index_to_head(chain, index)
         head = await index.head()
         before = await index.machine(machine)
@@ -518,10 +523,12 @@ async def test_stake_that_a_fault_moved(chain: PoolChain, tmp_path: Path) -> Non
         assert restored == before
 
 
-async def test_a_transfer_to_oneself_and_the_pool_s_rules(chain: PoolChain, tmp_path: Path) -> None:
+async def test_a_transfer_to_oneself_and_the_pool_s_rules(
+    chain: PoolChain, new_database: NewDatabase
+) -> None:
     await approve_all(chain)
     me = chain.address(RENTER)
-    async with Indexer(url_of(tmp_path / "index.db"), chain.deployment) as index:
+    async with Indexer(new_database(), chain.deployment) as index:
         await chain.pool(RENTER).deposit(me, 5 * UNIT)
         await chain.pool(RENTER).transfer(me, 2 * UNIT)
         await index_to_head(chain, index)

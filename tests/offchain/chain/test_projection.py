@@ -75,6 +75,7 @@ from leasehold.chain import (
     WorkloadSet,
 )
 
+from .conftest import NewDatabase
 from .indexing import dump, url_of
 
 UNIT = 10**18
@@ -248,19 +249,20 @@ def index_at(path: Path) -> Indexer:
     return Indexer(url_of(path), DEPLOYMENT)
 
 
-async def told(path: Path, blocks: Sequence[Applied], at_once: int = 1) -> Indexer:
-    index = index_at(path)
+async def told(database: Path | str, blocks: Sequence[Applied], at_once: int = 1) -> Indexer:
+    """An index of these blocks. database: a file, or a URL."""
+    index = Indexer(url_of(database) if isinstance(database, Path) else database, DEPLOYMENT)
     await index.open()
     for at in range(0, len(blocks), at_once):
         await index.apply(blocks[at : at + at_once])
     return index
 
 
-async def test_an_outage_from_challenge_to_compensation(tmp_path: Path) -> None:
+async def test_an_outage_from_challenge_to_compensation(new_database: NewDatabase) -> None:
     story = Story()
     a_machine_and_a_lease(story)
     an_outage(story)
-    index = await told(tmp_path / "index.db", story.blocks)
+    index = await told(new_database(), story.blocks)
     first, second = await index.faults(machine=1)
     assert await index.fault(1) == first
     assert (first.kind, first.state) == (FaultKind.ATTESTED, FaultState.EXECUTED)
@@ -296,11 +298,11 @@ async def test_an_outage_from_challenge_to_compensation(tmp_path: Path) -> None:
     await index.aclose()
 
 
-async def test_a_verification(tmp_path: Path) -> None:
+async def test_a_verification(new_database: NewDatabase) -> None:
     story = Story()
     a_machine_and_a_lease(story)
     a_committee(story)
-    index = await told(tmp_path / "index.db", story.blocks)
+    index = await told(new_database(), story.blocks)
     first, second = await index.rounds(machine=1)
     assert await index.round(1) == first
     assert await index.round(7) is None
@@ -326,10 +328,10 @@ async def test_a_verification(tmp_path: Path) -> None:
     await index.aclose()
 
 
-async def test_reputation_directory_delegates_offers(tmp_path: Path) -> None:
+async def test_reputation_directory_delegates_offers(new_database: NewDatabase) -> None:
     story = Story()
     everything_else(story)
-    index = await told(tmp_path / "index.db", story.blocks)
+    index = await told(new_database(), story.blocks)
     (rating,) = await index.ratings(provider=PROVIDER)
     assert (rating.lease, rating.stars, rating.tenant, rating.fee) == (LEASE, 4, TENANT, UNIT)
     assert await index.ratings(provider=OTHER) == []
@@ -355,11 +357,11 @@ async def test_reputation_directory_delegates_offers(tmp_path: Path) -> None:
     await index.aclose()
 
 
-async def test_a_lease_that_is_resized_transferred_and_fails_over(tmp_path: Path) -> None:
+async def test_a_lease_that_is_resized_transferred_and_fails_over(new_database: NewDatabase) -> None:
     story = Story()
     a_machine_and_a_lease(story)
     moves(story)
-    index = await told(tmp_path / "index.db", story.blocks)
+    index = await told(new_database(), story.blocks)
     old, new = await index.lease(LEASE), await index.lease(BACKUP)
     assert old is not None
     assert new is not None
@@ -391,19 +393,21 @@ async def test_a_lease_that_is_resized_transferred_and_fails_over(tmp_path: Path
 @pytest.mark.parametrize(
     "at_once", [1, *(pytest.param(number, marks=pytest.mark.slow) for number in (7, 1_000))]
 )
-async def test_taken_back_to_any_point_it_is_the_index_of_that_point(tmp_path: Path, at_once: int) -> None:
+async def test_taken_back_to_any_point_it_is_the_index_of_that_point(
+    new_database: NewDatabase, at_once: int
+) -> None:
     blocks = whole_story().blocks
-    path = tmp_path / "followed.db"
-    index = await told(path, blocks, at_once)
-    whole = dump(path)
+    followed = new_database()
+    index = await told(followed, blocks, at_once)
+    whole = dump(followed)
     for keep in (len(blocks) - 1, 60, 41, 23, 9, 2):
         undone = [RolledBack(applied.block) for applied in reversed(blocks[keep:])]
         await index.apply(undone)
-        fresh = tmp_path / f"fresh-{at_once}-{keep}.db"
+        fresh = new_database()
         await (await told(fresh, blocks[:keep], at_once)).aclose()
-        assert dump(path) == dump(fresh)
+        assert dump(followed) == dump(fresh)
         await index.apply(blocks[keep:])
-        assert dump(path) == whole
+        assert dump(followed) == whole
     await index.aclose()
 
 
