@@ -81,11 +81,11 @@ class Queries:
 
     async def changes_since(self, known: Sequence[Block]) -> Changes:
         """What has come since the newest of the known blocks, all of which had events, that is still on the chain."""
-        return await asyncio.to_thread(self._changes, known)
+        return await asyncio.to_thread(self._read_changes, known)
 
-    def _changes(self, known: Sequence[Block]) -> Changes:
-        with self._engine.connect() as connection:
-            self._recognise(connection)
+    def _read_changes(self, known: Sequence[Block]) -> Changes:
+        with in_our_words(self._engine), self._engine.connect() as connection:
+            self.recognise(connection)
             return changes_since(connection, self.pool_key, known)
 
     async def machines(
