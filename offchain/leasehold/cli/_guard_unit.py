@@ -43,7 +43,7 @@ def keep_environment(call: Invocation) -> Path:
     """Write the addresses that the unit's process reads, for the owner alone; where they stand. Raises OSError."""
     path = _environment(call)
     rpc = (
-        ",".join(call.settings.rpc)
+        ",".join(rpc.replace(",", "%2C") for rpc in call.settings.rpc)
         .replace("\\", "\\\\")
         .replace('"', '\\"')
         .replace("$", "\\$")

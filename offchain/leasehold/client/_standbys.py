@@ -76,8 +76,8 @@ def billed_seconds(record: LeaseRecord) -> int:
 
 
 async def restoration(client: PoolClient, number: int) -> SetWorkload | None:
-    """What gives the standby of that number the last checkpoint of the lease before it; `None` where there is nothing to
-    give. Asked for again each time: who has given it has named another workload, and nothing is given twice.
+    """What gives the standby of that number the last checkpoint of the lease before it; `None` where there is nothing
+    to give. Asked for again each time: who has given it has named another workload, and nothing is given twice.
     """
     index = await client.index(again=True)
     records = await index.leases(tenant=client.account)

@@ -2,8 +2,8 @@
 standby needs to begin where its lease had got to.
 
 Of a run that is to be recovered, and of a lease that makes checkpoints and named a standby, alone. It holds the
-workload as it was written, secrets and all, and is for its owner alone, as the keys beside it are; it goes once run or lease has
-ended.
+workload as it was written, secrets and all, and is for its owner alone, as the keys beside it are; it goes once
+run or lease has ended.
 """
 
 from __future__ import annotations
