@@ -24,8 +24,12 @@ if TYPE_CHECKING:
         SilenceProven,
     )
     from leasehold.client._checkpoints import (
+        USUAL_MOST,
+        CheckpointGot,
         CheckpointPlan,
         CheckpointTaken,
+        GetCheckpoint,
+        GetPlan,
         TakeCheckpoint,
         checkpoints_of,
         keep_checkpoint,
@@ -497,6 +501,7 @@ if TYPE_CHECKING:
         ssh_config,
         ssh_hosts,
     )
+    from leasehold.client._standbys import forget_standbys, restorable, restoration, standby_checkpoint
     from leasehold.client._statements import StatementSeen, StatementsView, ask_statement, look_at
     from leasehold.client._syncing import Synced, SyncOptions, sync_in, sync_out
     from leasehold.client._tenancy import (
@@ -556,7 +561,7 @@ if TYPE_CHECKING:
         view_fault,
         view_lease,
     )
-    from leasehold.client._volume_keys import own_workload
+    from leasehold.client._volume_keys import key_of_checkpoints, own_workload
     from leasehold.client._volumes import (
         DiscardVolume,
         ExportVolume,
@@ -591,6 +596,7 @@ __all__ = [
     "OUTAGE_SCALE",
     "PROVE_TIME",
     "ROLL_AFTER",
+    "USUAL_MOST",
     "AcceptAccess",
     "AcceptAccessPlan",
     "AcceptLeases",
@@ -632,6 +638,7 @@ __all__ = [
     "ChangeOperatorPlan",
     "ChangesNothing",
     "ChangingHost",
+    "CheckpointGot",
     "CheckpointPlan",
     "CheckpointTaken",
     "Choice",
@@ -711,6 +718,8 @@ __all__ = [
     "FleetUpdated",
     "ForwardedPort",
     "Gap",
+    "GetCheckpoint",
+    "GetPlan",
     "GiveNotice",
     "GiveNoticePlan",
     "GroupStanding",
@@ -982,6 +991,7 @@ __all__ = [
     "fetch_lease_results",
     "find_reach",
     "finish_of",
+    "forget_standbys",
     "forwarded_port",
     "from_ledger",
     "full_of",
@@ -996,6 +1006,7 @@ __all__ = [
     "is_address",
     "is_named",
     "keep_checkpoint",
+    "key_of_checkpoints",
     "known_leases",
     "label_things",
     "lease_shell",
@@ -1033,6 +1044,8 @@ __all__ = [
     "read_proposal",
     "read_salt",
     "refusal_of",
+    "restorable",
+    "restoration",
     "round_at",
     "rounds_of",
     "rules_with",
@@ -1048,6 +1061,7 @@ __all__ = [
     "ssh_config",
     "ssh_door",
     "ssh_hosts",
+    "standby_checkpoint",
     "standing_of",
     "successor",
     "sync_in",
@@ -1079,8 +1093,8 @@ _PARTS = {
         "SilenceProven",
     ),
     "_checkpoints": (
-        "CheckpointPlan", "CheckpointTaken", "TakeCheckpoint", "checkpoints_of", "keep_checkpoint",
-        "newest_checkpoint", "taken_now",
+        "CheckpointGot", "CheckpointPlan", "CheckpointTaken", "GetCheckpoint", "GetPlan", "TakeCheckpoint",
+        "USUAL_MOST", "checkpoints_of", "keep_checkpoint", "newest_checkpoint", "taken_now",
     ),
     "_choosing": (
         "Choice", "KnownLease", "Which", "choose_lease", "choose_leases", "is_named", "known_leases",
@@ -1219,6 +1233,7 @@ _PARTS = {
     "_shells": ("HostAnswer", "OpenSsh", "Shells", "ask_hosts"),
     "_ssh": ("SshDoor", "mint_key", "ssh_door"),
     "_ssh_config": ("SshFiles", "SshHost", "exclude", "include", "let_in", "ssh_config", "ssh_hosts"),
+    "_standbys": ("forget_standbys", "restorable", "restoration", "standby_checkpoint"),
     "_statements": ("StatementSeen", "StatementsView", "ask_statement", "look_at"),
     "_syncing": ("Synced", "SyncOptions", "sync_in", "sync_out"),
     "_tenancy": (
@@ -1242,7 +1257,7 @@ _PARTS = {
         "FaultView", "LeaseBill", "LeaseView", "exit_codes", "faults_of", "leases_of", "view_fault",
         "view_lease",
     ),
-    "_volume_keys": ("own_workload",),
+    "_volume_keys": ("key_of_checkpoints", "own_workload"),
     "_volumes": (
         "DiscardVolume", "ExportVolume", "ImportVolume", "VolumeDiscarded", "VolumeExported", "VolumeSeen",
         "VolumesView", "volumes_of",

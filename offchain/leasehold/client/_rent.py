@@ -34,6 +34,7 @@ from leasehold.client._errors import (
 from leasehold.client._images import PinnedWorkload
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._set_workload import Delivered, note_workload
+from leasehold.client._standbys import note_standby
 from leasehold.client._volume_keys import own_workload
 from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged, SettingsError
 from leasehold.home import Kind, check_label
@@ -242,6 +243,7 @@ class RentPlan(Plan["Rented"]):
         if self.digest is not None and sealed is None:
             self._delivery = Delivery(self.digest, "ipfs")
             return
+        workload = None
         if sealed is None:
             assert self.request.workload is not None
             workload = await own_workload(self.client, await self._with_code(self.request.workload))
@@ -252,6 +254,8 @@ class RentPlan(Plan["Rented"]):
         self._delivery = handed.delivery
         if self.request.workload is not None:
             note_workload(self.client, handed.delivery.digest, self.request.workload)
+        if self.backup is not None and workload is not None:
+            note_standby(self.client, handed.delivery.digest, workload)
         yield handed
 
     async def _with_code(self, workload: Workload) -> Workload:

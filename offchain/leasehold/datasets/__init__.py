@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from leasehold.datasets._streams import Streams, parse_stream_address, stream_address
     from leasehold.datasets._tar import tar_stream, untar
     from leasehold.datasets._tree import Budget, TreeWriter
+    from leasehold.datasets._tree_fetch import TreeFetched
     from leasehold.datasets._tree_pack import TreePack
     from leasehold.datasets._tree_state import STILL_SECONDS, tree_state
     from leasehold.datasets._tree_unpack import TreeUnpack
@@ -49,6 +50,7 @@ __all__ = [
     "Peer",
     "Progress",
     "Streams",
+    "TreeFetched",
     "TreePack",
     "TreeSeal",
     "TreeUnpack",
@@ -85,6 +87,7 @@ _PARTS = {
     "_streams": ("Streams", "parse_stream_address", "stream_address"),
     "_tar": ("tar_stream", "untar"),
     "_tree": ("Budget", "TreeWriter"),
+    "_tree_fetch": ("TreeFetched",),
     "_tree_pack": ("TreePack",),
     "_tree_state": ("STILL_SECONDS", "tree_state"),
     "_tree_unpack": ("TreeUnpack",),

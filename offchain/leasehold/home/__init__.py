@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leasehold.home._fleet_book import FleetBook
     from leasehold.home._glimpse import Glimpse
     from leasehold.home._groups import Groups
-    from leasehold.home._guard_notes import GuardNotes, Pending, Remembered, ToldCause
+    from leasehold.home._guard_notes import GuardNotes, Pending, Remembered, Silence, ToldCause
     from leasehold.home._home import Home
     from leasehold.home._jobs import Jobs
     from leasehold.home._lease_names import LeaseNames
@@ -69,6 +69,7 @@ __all__ = [
     "SealedWorkloads",
     "Settings",
     "SharedAccess",
+    "Silence",
     "Statements",
     "Tag",
     "ToldCause",
@@ -97,7 +98,7 @@ _PARTS = {
     "_fleet_book": ("FleetBook",),
     "_glimpse": ("Glimpse",),
     "_groups": ("Groups",),
-    "_guard_notes": ("GuardNotes", "Pending", "Remembered", "ToldCause"),
+    "_guard_notes": ("GuardNotes", "Pending", "Remembered", "Silence", "ToldCause"),
     "_home": ("Home",),
     "_jobs": ("Jobs",),
     "_lease_names": ("LeaseNames",),

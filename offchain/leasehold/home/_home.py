@@ -154,6 +154,10 @@ class Home:
         """What those of them need that are to be recovered with nobody there."""
         return home.Jobs(self.path, deployment)
 
+    def standbys(self, deployment: chain.Deployment) -> home.Jobs:
+        """What was sealed for standbys that are to go on from a checkpoint, by its digest in hex."""
+        return home.Jobs(self.path, deployment, "standbys")
+
     def guard_notes(self, deployment: chain.Deployment, account: str) -> home.GuardNotes:
         """What a guard of an account's leases in a pool has told, and has yet to."""
         return home.GuardNotes(self.path, deployment, account)
