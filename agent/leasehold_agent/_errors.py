@@ -149,6 +149,19 @@ class CheckpointFailed(AgentError):
     """No checkpoint can be made of what is there; the text says why, for the lease's tenant."""
 
 
+class CommitFailed(AgentError):
+    """No image can be made of a container; the text says why, for the lease's tenant."""
+
+
+class CommitUnderWay(AgentError):
+    """An image is being made of the lease for another key."""
+
+    code = "too-many-requests"
+
+    def __init__(self) -> None:
+        super().__init__("An image is being made of this lease already: wait for that.")
+
+
 class LimitNotHeld(AgentError):
     """The file system holds no container to its disk limit now; nothing starts until it does."""
 

@@ -44,6 +44,7 @@ def test_type_checkers_see_the_same_names() -> None:
 
 DOORS = {
     "checkpoints",
+    "commits",
     "copying",
     "groups",
     "guard",

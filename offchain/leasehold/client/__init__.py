@@ -74,6 +74,7 @@ if TYPE_CHECKING:
         own_machines,
         provider_status,
     )
+    from leasehold.client._commits import CommitContainer, CommitContainerPlan, ContainerCommitted, image_of
     from leasehold.client._connect import (
         DEFAULT_IPFS,
         DEFAULT_RPC,
@@ -649,9 +650,12 @@ __all__ = [
     "CollectFeesPlan",
     "CollectReward",
     "CollectRewardPlan",
+    "CommitContainer",
+    "CommitContainerPlan",
     "CommitPlan",
     "CommitVotes",
     "Connecting",
+    "ContainerCommitted",
     "ContainerSwitched",
     "Copied",
     "CopyFailed",
@@ -992,6 +996,7 @@ __all__ = [
     "hand_over",
     "handed_over",
     "host_status",
+    "image_of",
     "include",
     "is_address",
     "is_named",
@@ -1096,6 +1101,7 @@ _PARTS = {
         "Claim", "Claimed", "ClaimPlan", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
         "ProviderStatus", "own_leases", "own_machines", "provider_status",
     ),
+    "_commits": ("CommitContainer", "CommitContainerPlan", "ContainerCommitted", "image_of"),
     "_connect": ("DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
     "_copying": ("Copied", "copy_in", "copy_out", "lease_shell"),
     "_cost": ("CostBy", "CostRow", "Costs", "Spent", "added_up", "billed_seconds", "costs_of", "spread"),
