@@ -19,6 +19,8 @@ AgentError
 │   └── WrongVolumeKey  it was made under another key
 ├── VolumeHeld          another lease has it
 ├── CheckpointFailed    no checkpoint can be made of what is there
+├── CommitFailed        no image can be made of a container
+├── CommitUnderWay      one is being made of it for another key
 ├── GasKept             the operator's last gas is for answers
 │   └── ClosingTooDear  closing a lease for its tenant would cost more than this host gives
 ├── OrderVoid           a closing order that is not taken

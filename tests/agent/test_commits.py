@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import io
 import json
 import tarfile
@@ -19,10 +20,11 @@ from tests.agent.test_image_bombs import image, tar
 
 from leasehold.datasets import Ipfs, decrypt, encrypt, new_identity, recipient_of
 from leasehold.errors import DatasetTooLarge, SealBroken, WrongIdentity
-from leasehold_agent._errors import CommitUnderWay, EngineDown
+from leasehold_agent._errors import CommitUnderWay, Declined, EngineDown
 from leasehold_agent._runtime import CommitFacts
+from leasehold_agent.engine import Claimant, Images
 from leasehold_agent.engine._image_archive import survey
-from leasehold_agent.engine._local_image import config_with
+from leasehold_agent.engine._local_image import LocalImage, config_with
 from leasehold_agent.engine._sealed_archive import open_archive
 from leasehold_agent.host import MountSpace
 from leasehold_agent.reconciling import Carrying, Checkpoints, Committing, Containers, LeaseBook
@@ -312,3 +314,84 @@ class TestOpening:
     async def test_a_folder_is_none(self, tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError):
             await open_archive(tmp_path, KEY, MIB)
+
+
+class OneEngine:
+    """An engine that loads what it is given, and has it as long as nobody removes it."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str | None] = {}
+
+    async def image_size(self, image: str) -> int | None:
+        return 9 if image in self.names else None
+
+    async def survey(self, archive: Path, limit: int) -> Any:
+        return await asyncio.to_thread(survey, archive, limit)
+
+    async def load_image(self, archive: Any, name: str | None) -> str:
+        loaded = "sha256:" + hashlib.sha256(b"".join(archive.stream())).hexdigest()
+        self.names[loaded] = name
+        return loaded
+
+    async def local_image(self, image: str) -> LocalImage | None:
+        if image not in self.names:
+            return None
+        name = self.names[image]
+        return LocalImage(image, 9, () if name is None else (name,), ())
+
+
+class OneNode:
+    """A node that has two archives."""
+
+    def __init__(self, **archives: bytes) -> None:
+        self.archives, self.fetched = archives, 0
+
+    async def fetch(self, cid: str, dest: Path, **_: object) -> None:
+        self.fetched += 1
+        (dest / cid).write_bytes(self.archives[cid])
+
+
+class TestWhoHasIt:
+    """Once a host has a sealed image, others on it have as little of it as before."""
+
+    @pytest.fixture
+    def engine(self) -> OneEngine:
+        return OneEngine()
+
+    @pytest.fixture
+    def finder(self, engine: OneEngine, tmp_path: Path) -> Images:
+        node = OneNode(sealed=encrypt(image([FILES]), [recipient_of(KEY)]), plain=image([FILES + bytes(512)]))
+        return Images(cast(Any, engine), cast(Ipfs, node), tmp_path / "images", wait=5, limit=64 * MIB)
+
+    async def test_who_has_the_key_has_it_from_then_on(self, engine: OneEngine, finder: Images) -> None:
+        first = await finder.ensure("ipfs:sealed", Claimant(A, key=KEY))
+        assert await finder.ensure("ipfs:sealed", Claimant(B, key=KEY)) == first
+        assert cast(OneNode, finder._source).fetched == 1
+        assert engine.names == {first: None}  # nothing by which others could name it
+
+    @pytest.mark.parametrize("key", [None, OTHER])
+    async def test_who_has_not_gets_nothing(self, finder: Images, key: str | None) -> None:
+        for _ in range(2):  # before it is here, and after
+            with pytest.raises(Declined) as declined:
+                await finder.ensure("ipfs:sealed", Claimant(B, key=key))
+            assert declined.value.reason == "image-unknown"
+            loaded = await finder.ensure("ipfs:sealed", Claimant(A, key=KEY))
+        with pytest.raises(Declined):
+            await finder.ensure(loaded, Claimant(B))
+
+    async def test_what_is_not_sealed_is_not_opened(self, finder: Images) -> None:
+        """A key that somebody wrote in vain makes no other image of it."""
+        plain = await finder.ensure("ipfs:plain", Claimant(A))
+        with pytest.raises(Declined, match="not sealed to the key"):
+            await finder.ensure("ipfs:plain", Claimant(B, key=KEY))
+        assert await finder.ensure("ipfs:plain", Claimant(B)) == plain
+
+    async def test_notes_of_older_agents_are_read(
+        self, finder: Images, engine: OneEngine, tmp_path: Path
+    ) -> None:
+        known = "sha256:" + "0" * 64
+        engine.names[known] = "leasehold/ipfs:old"
+        (tmp_path / "images").mkdir()
+        old = {"named": "ipfs:old", "image": known, "private_to": [], "bare": False}
+        (tmp_path / "images" / "old").write_text(json.dumps(old))
+        assert await finder.ensure("ipfs:old", Claimant(A)) == known

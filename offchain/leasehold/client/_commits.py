@@ -84,6 +84,8 @@ class CommitContainerPlan(Plan["ContainerCommitted"]):
             raise AgentError(f"No image was made: {told.trouble or 'nothing is known of one'}", "ask again.")
         if told.recipient != recipient:
             raise AgentError("Another image was made of the lease since", "ask again.")
+        if told.cid in self.client.home.dataset_keys.all():  # its key would be lost
+            raise AgentError("The agent names what was sealed here before", "take another machine.")
         return told
 
     async def _kept(self, cid: str) -> str:
