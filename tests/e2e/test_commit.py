@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from devnet.kubo import Kubo
 from devnet.patience import patient
 from devnet.site import Site, make_site
 from devnet.world import World
+from leasehold.chain import parse_lease
 
 pytestmark = pytest.mark.slow
 SETTINGS: dict[str, Any] = {"tick_seconds": 0.5, "retention_min": 60, "retention_max": 60}
@@ -110,32 +112,45 @@ def test_it_goes_on_elsewhere_and_is_nobody_elses(here: Site, elsewhere: Site) -
     here.renter("close", again, "--yes")
 
 
+def pins(site: Site) -> set[str]:
+    return set(site.world.provider_ipfs.call("pin/ls", type="recursive")["Keys"])
+
+
+def killed_at(site: Site, lease: str, step: str) -> None:
+    """An image is begun, the agent dies at that step, and the next run of it takes over."""
+    seen = len(site.host.steps)
+    with site.renter.popen("commit", lease, "--no-keep") as process:
+        try:
+            site.until(lambda: any(line.get("step") == step for line in site.host.steps[seen:]), patient(90))
+            site.host.kill()
+        finally:
+            process.kill()
+    site.host.start()
+    site.host.serving()
+
+
 def test_killed_in_the_middle_it_leaves_nothing(here: Site) -> None:
-    """The agent dies while it reads, and before its node is told to keep what was read."""
+    """The agent dies while it reads, while it adds, and before its node is told to keep what was added."""
     lease = here.rent(grace=0)
     inside(here, here, lease, "head -c 30000000 /dev/urandom > /large")
-    pins = set(here.world.provider_ipfs.call("pin/ls", type="recursive")["Keys"])
     known, folder = images_of(here), here.host.folder / "state" / "commits"
-    for step in ("commit-add", "commit-pin"):
-        seen = len(here.host.steps)
-        with here.renter.popen("commit", lease, "--no-keep") as process:
-            here.until(lambda: any(made.get("step") == step for made in here.host.steps[seen:]), patient(90))  # noqa: B023
-            here.host.kill()
-            process.kill()
-        assert list(folder.iterdir()) == []
-        here.host.start()
-        here.host.serving()
+    (notes,) = (here.host.folder / "state" / "leases").glob(f"*/{parse_lease(lease)}")
+    half = set[str]()
+    for step in ("commit-read", "commit-add", "commit-pin"):
+        killed_at(here, lease, step)
+        assert list(folder.glob("*")) == []
         here.until(lambda: [c["State"]["Status"] for c in here.containers(lease)] == ["running"])
         assert images_of(here) == known
+        half.add(str(json.loads((notes / "commit.json").read_text())["adding"]))
+    half -= {""}
+    assert len(half) == 1
     made = here.renter("commit", lease, "--no-keep")
-    kept = set(here.world.provider_ipfs.call("pin/ls", type="recursive")["Keys"])
-    assert made["cid"] in kept
+    assert made["cid"] in pins(here)
     here.renter("close", lease, "--yes")
     here.world.anvil.request("evm_increaseTime", 120)
     here.world.anvil.request("anvil_mine", "0x2")
-    here.until(lambda: made["cid"] not in here.world.provider_ipfs.call("pin/ls", type="recursive")["Keys"])
-    left = set(here.world.provider_ipfs.call("pin/ls", type="recursive")["Keys"])
-    assert left - pins <= set()
+    here.until(lambda: made["cid"] not in pins(here))
+    assert not half & pins(here)
 
 
 def test_more_than_its_disk_is_said_and_harms_nobody(here: Site) -> None:

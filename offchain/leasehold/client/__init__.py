@@ -393,6 +393,7 @@ if TYPE_CHECKING:
         Rented,
         RentPlan,
         Started,
+        first_time,
         hand_over,
     )
     from leasehold.client._results import (
@@ -986,6 +987,7 @@ __all__ = [
     "fetch_lease_results",
     "find_reach",
     "finish_of",
+    "first_time",
     "forwarded_port",
     "from_ledger",
     "full_of",
@@ -1193,7 +1195,9 @@ _PARTS = {
     ),
     "_reach": ("ReachFound", "find_reach"),
     "_reading": ("ProposalText", "proposal_json", "read_proposal"),
-    "_rent": ("HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "Started", "hand_over"),
+    "_rent": (
+        "HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "first_time", "Started", "hand_over",
+    ),
     "_results": (
         "LeaseResults", "NoResultsAnyMore", "NoResultsYet", "PublishedResults", "fetch_lease_results",
         "published_results",

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from leasehold.chain import LeaseRecord, LeaseState, MachineRecord, free_nonce
+from leasehold.chain import Lease, LeaseRecord, LeaseState, MachineRecord, free_nonce
 from leasehold.client import SettleFaults, tag_of
 from leasehold.errors import ChainError, LeaseholdError
-from leasehold.guarding._settings import GuardSettings
+from leasehold.guarding._settings import GuardSettings, KeepSettings
 from leasehold.guarding._sights import JobSight, LeaseSight, OwnSight, PastSight, Snapshot
 from leasehold.home import Kind, Remembered, Tag
 from leasehold.market import Listing
@@ -225,7 +225,15 @@ async def _sight(
         cheaper=recollection.cheaper.get(lease.id),
         answer_by=await _answer_by(client, lease.machine),
         window=(await client.params(lease.params)).start_window,
+        kept=_kept(client, lease),
     )
+
+
+def _kept(client: PoolClient, lease: Lease) -> KeepSettings | None:
+    kept = client.home.kept_leases(client.deployment).get(lease.id, lease.machine)
+    if kept is None:
+        return None
+    return KeepSettings(by=kept.by, at_most=kept.at_most, budget=client.money.exact(kept.budget))
 
 
 async def _answer_by(client: PoolClient, machine: int) -> int:
