@@ -44,6 +44,7 @@ TABLE = [
     ("that counts before a rule", snapshot(sight(lease(end=SOON), kept=RENTED)), KEEP, extends(HOUR // 2)),
     ("as long as was said", snapshot(sight(lease(start=NOW - 3 * HOUR, end=SOON), kept=RENTED)), KEEP, []),
     ("the most that was said", snapshot(sight(replace(lease(end=SOON), deposit=10**7), kept=RENTED)), KEEP, []),
+    ("a delegate's cap ends it", snapshot(sight(lease(end=SOON), kept=RENTED), own=replace(WELL, left=5)), {}, []),
     ("it was over before", snapshot(sight(lease(end=NOW))), KEEP, []),
     ("it has not started", snapshot(sight(lease(end=SOON, state=LeaseState.OPENED))), KEEP, []),
     ("something is under way", snapshot(sight(lease(end=SOON)), own=replace(WELL, waiting=True)), KEEP, []),
