@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from leasehold.home._guard_notes import GuardNotes, Pending, Remembered, Silence, ToldCause
     from leasehold.home._home import Home
     from leasehold.home._jobs import Jobs
+    from leasehold.home._kept_leases import KeptLease, KeptLeases
     from leasehold.home._lease_names import LeaseNames
     from leasehold.home._names import Kind, NameBook, Tag, check_label
     from leasehold.home._offer_book import OfferBook
@@ -55,6 +56,8 @@ __all__ = [
     "Home",
     "Jobs",
     "KeptCheckpoints",
+    "KeptLease",
+    "KeptLeases",
     "Kind",
     "LeaseNames",
     "NameBook",
@@ -101,6 +104,7 @@ _PARTS = {
     "_guard_notes": ("GuardNotes", "Pending", "Remembered", "Silence", "ToldCause"),
     "_home": ("Home",),
     "_jobs": ("Jobs",),
+    "_kept_leases": ("KeptLease", "KeptLeases"),
     "_lease_names": ("LeaseNames",),
     "_names": ("Kind", "NameBook", "Tag", "check_label"),
     "_offer_book": ("OfferBook",),
