@@ -1100,8 +1100,8 @@ _PARTS = {
         "SilenceProven",
     ),
     "_checkpoints": (
-        "CheckpointGot", "CheckpointPlan", "CheckpointTaken", "GetCheckpoint", "GetPlan", "TakeCheckpoint",
-        "USUAL_MOST", "checkpoints_of", "keep_checkpoint", "newest_checkpoint", "taken_now",
+        "USUAL_MOST", "CheckpointGot", "CheckpointPlan", "CheckpointTaken", "GetCheckpoint", "GetPlan",
+        "TakeCheckpoint", "checkpoints_of", "keep_checkpoint", "newest_checkpoint", "taken_now",
     ),
     "_choosing": (
         "Choice", "KnownLease", "Which", "choose_lease", "choose_leases", "is_named", "known_leases",
@@ -1210,7 +1210,7 @@ _PARTS = {
     "_reach": ("ReachFound", "find_reach"),
     "_reading": ("ProposalText", "proposal_json", "read_proposal"),
     "_rent": (
-        "HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "first_time", "Started", "hand_over",
+        "HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "Started", "first_time", "hand_over",
     ),
     "_results": (
         "LeaseResults", "NoResultsAnyMore", "NoResultsYet", "PublishedResults", "fetch_lease_results",

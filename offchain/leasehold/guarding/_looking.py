@@ -18,7 +18,7 @@ from leasehold.client import SettleFaults, forget_standbys, restorable, tag_of
 from leasehold.errors import ChainError, LeaseholdError
 from leasehold.guarding._settings import GuardSettings, KeepSettings
 from leasehold.guarding._sights import JobSight, LeaseSight, OwnSight, PastSight, Snapshot
-from leasehold.home import Kind, Remembered, Silence, Tag
+from leasehold.home import Kind, NotedSilence, Remembered, Tag
 from leasehold.market import Listing
 from leasehold.market.wire import LeaseReading, LeaseStatus
 from leasehold.runs import Memory, rules_of, worked_lately
@@ -201,7 +201,7 @@ def _hear(
     recollection: Recollection,
     records: Iterable[LeaseRecord],
     words: dict[int, Heard],
-    noted: Mapping[int, Silence],
+    noted: Mapping[int, NotedSilence],
     now: int,
     most: int,
 ) -> None:
@@ -220,11 +220,11 @@ def _hear(
     recollection.silent = silent
 
 
-def silences(recollection: Recollection, now: int) -> dict[int, Silence]:
+def silences(recollection: Recollection, now: int) -> dict[int, NotedSilence]:
     """What the guard after this one is to know of who is silent. now: by the chain."""
     clock = time.monotonic()
     return {
-        lease: Silence(int(clock - since), looks, now)
+        lease: NotedSilence(int(clock - since), looks, now)
         for lease, (since, looks) in recollection.silent.items()
     }
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from leasehold.home._fleet_book import FleetBook
     from leasehold.home._glimpse import Glimpse
     from leasehold.home._groups import Groups
-    from leasehold.home._guard_notes import GuardNotes, Pending, Remembered, Silence, ToldCause
+    from leasehold.home._guard_notes import GuardNotes, NotedSilence, Pending, Remembered, ToldCause
     from leasehold.home._home import Home
     from leasehold.home._jobs import Jobs
     from leasehold.home._kept_leases import KeptLease, KeptLeases
@@ -61,6 +61,7 @@ __all__ = [
     "Kind",
     "LeaseNames",
     "NameBook",
+    "NotedSilence",
     "OfferBook",
     "Pending",
     "PendingSessions",
@@ -72,7 +73,6 @@ __all__ = [
     "SealedWorkloads",
     "Settings",
     "SharedAccess",
-    "Silence",
     "Statements",
     "Tag",
     "ToldCause",
@@ -101,7 +101,7 @@ _PARTS = {
     "_fleet_book": ("FleetBook",),
     "_glimpse": ("Glimpse",),
     "_groups": ("Groups",),
-    "_guard_notes": ("GuardNotes", "Pending", "Remembered", "Silence", "ToldCause"),
+    "_guard_notes": ("GuardNotes", "NotedSilence", "Pending", "Remembered", "ToldCause"),
     "_home": ("Home",),
     "_jobs": ("Jobs",),
     "_kept_leases": ("KeptLease", "KeptLeases"),
