@@ -1196,7 +1196,7 @@ _PARTS = {
     "_reach": ("ReachFound", "find_reach"),
     "_reading": ("ProposalText", "proposal_json", "read_proposal"),
     "_rent": (
-        "HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "first_time", "Started", "hand_over",
+        "HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "Started", "first_time", "hand_over",
     ),
     "_results": (
         "LeaseResults", "NoResultsAnyMore", "NoResultsYet", "PublishedResults", "fetch_lease_results",
