@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         decode_calls,
     )
     from leasehold.chain._changes import (
-        Changes,
+        IndexChanges,
     )
     from leasehold.chain._closing_order import (
         CLOSING_SECONDS,
@@ -225,7 +225,6 @@ __all__ = [
     "Challenge",
     "ChallengeRecord",
     "Changed",
-    "Changes",
     "ClosingOrder",
     "Committee",
     "Companions",
@@ -248,6 +247,7 @@ __all__ = [
     "Income",
     "IndexBroken",
     "IndexChange",
+    "IndexChanges",
     "IndexConflict",
     "IndexTorn",
     "IndexUnavailable",
@@ -337,7 +337,7 @@ _PARTS = {
     "_accounts": ("AccountsContract",),
     "_branches": ("decided_at",),
     "_calls": ("CallUnreadable", "DecodedCall", "decode_call", "decode_calls"),
-    "_changes": ("Changes",),
+    "_changes": ("IndexChanges",),
     "_closing_order": ("CLOSING_SECONDS", "ClosingOrder", "closing_key"),
     "_companions": ("Committee", "Directory", "Faults", "Reputation"),
     "_decode": ("decode_log",),

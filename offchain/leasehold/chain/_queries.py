@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from leasehold.chain import _tables as tables
-from leasehold.chain._changes import Changes, changes_since
+from leasehold.chain._changes import IndexChanges, changes_since
 from leasehold.chain._contract import code
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._index_engine import in_our_words
@@ -79,11 +79,11 @@ class Queries:
             "controller": deployment.controller,
         }
 
-    async def changes_since(self, known: Sequence[Block]) -> Changes:
+    async def changes_since(self, known: Sequence[Block]) -> IndexChanges:
         """What has come since the newest of the known blocks, all of which had events, that is still on the chain."""
         return await asyncio.to_thread(self._read_changes, known)
 
-    def _read_changes(self, known: Sequence[Block]) -> Changes:
+    def _read_changes(self, known: Sequence[Block]) -> IndexChanges:
         with in_our_words(self._engine), self._engine.connect() as connection:
             self.recognise(connection)
             return changes_since(connection, self.pool_key, known)
