@@ -41,6 +41,29 @@ sessions = Table(
 """digest: SHA-256 of a session's id, which only its browser has."""
 
 
+uploads = Table(
+    "gateway_uploads",
+    metadata,
+    Column("id", String(43), primary_key=True),
+    Column("account", String(42), nullable=False, index=True),
+    Column("name", String(200), nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+    Column("cid", String(100), nullable=True),
+)
+"""Uploads under way, and until they expire those that are done. How far one is, its file says."""
+
+kept = Table(
+    "gateway_kept",
+    metadata,
+    Column("cid", String(100), primary_key=True),
+    Column("account", String(42), primary_key=True, index=True),
+    Column("size", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+)
+"""What the gateway's IPFS node has pinned, and for whom."""
+
+
 async def create_tables(engine: AsyncEngine) -> None:
     """Makes those that are not there yet."""
     async with engine.begin() as connection:
