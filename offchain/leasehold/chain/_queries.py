@@ -20,8 +20,10 @@ from leasehold.chain._records import (
     ChallengeRecord,
     DelegateRecord,
     FaultRecord,
+    Income,
     LeaseEvent,
     LeaseRecord,
+    LeaseTotals,
     Ledger,
     LicenceRecord,
     LossRecord,
@@ -29,6 +31,7 @@ from leasehold.chain._records import (
     OfferRecord,
     ParamsRecord,
     PoolRecord,
+    PriceChange,
     RatingRecord,
     RoundRecord,
     SeatRecord,
@@ -47,7 +50,7 @@ from leasehold.chain._rows import (
     params_record,
     round_record,
 )
-from leasehold.chain._types import LeaseState
+from leasehold.chain._types import LeaseState, MachineStatus
 from leasehold.chain._versions import SCHEMA
 
 _ENTRIES = 4  # more than one event makes of the ledger's
@@ -227,6 +230,63 @@ class Queries:
         rows = await self._rows(query)
         entries = tuple(ledger_entry(row, account) for row in reversed(rows))
         return Ledger(account, entries[-1].balance if entries else 0, entries)
+
+    async def income(self, provider: str, *, since: int = 0, most: int = 10_000) -> list[Income]:
+        """What a provider's leases brought and cost it, oldest first; of more than `most`, the newest."""
+        table, blocks = tables.ledger, tables.blocks
+        number = table.c.place.op(">>")(LOG_INDEX_BITS)
+        query = (
+            sa.select(table, blocks.c.timestamp)
+            .join(blocks, sa.and_(blocks.c.pool == table.c.pool, blocks.c.number == number))
+            .where(
+                table.c.pool == self._pool,
+                sa.or_(
+                    sa.and_(table.c.credit == provider, table.c.kind == "earn"),
+                    sa.and_(table.c.debit == provider, table.c.kind == "penalty"),
+                ),
+                blocks.c.timestamp >= since,
+            )
+            .order_by(table.c.place.desc(), table.c.entry.desc())
+            .limit(most)
+        )
+        return [
+            Income(row["timestamp"], ledger_entry(row, provider)) for row in reversed(await self._rows(query))
+        ]
+
+    async def price_changes(self) -> list[PriceChange]:
+        """What every machine has asked since when, oldest first."""
+        table, blocks = tables.machines, tables.blocks
+        number = table.c.place.op(">>")(LOG_INDEX_BITS)
+        query = (
+            sa.select(table.c.machine, table.c.price, table.c.hardware, table.c.status, blocks.c.timestamp)
+            .join(blocks, sa.and_(blocks.c.pool == table.c.pool, blocks.c.number == number))
+            .where(
+                table.c.pool == self._pool, table.c.event.in_(("TermsSet", "HardwareSet", "MachineRetired"))
+            )
+            .order_by(table.c.place)
+        )
+        return [
+            PriceChange(
+                time=row["timestamp"],
+                machine=row["machine"],
+                price=0 if row["status"] == MachineStatus.RETIRED else row["price"],
+                hardware=row["hardware"],
+            )
+            for row in await self._rows(query)
+        ]
+
+    async def lease_totals(self) -> LeaseTotals:
+        """Of all leases together."""
+        table = tables.leases
+        query = (
+            sa.select(table.c.state, sa.func.count().label("count"))
+            .where(table.c.pool == self._pool, table.c.place == self._newest_place(table, ("lease",)))
+            .group_by(table.c.state)
+        )
+        by_state = {LeaseState(row["state"]): int(row["count"]) for row in await self._rows(query)}
+        return LeaseTotals(
+            sum(by_state.values()), by_state.get(LeaseState.OPENED, 0) + by_state.get(LeaseState.ACTIVE, 0)
+        )
 
     async def balances(self) -> dict[str, int]:
         """The balance of every account that ever had one."""

@@ -88,6 +88,32 @@ class LedgerEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class Income:
+    """A movement on a provider's account by one of its leases, and when."""
+
+    time: int
+    entry: LedgerEntry
+
+
+@dataclass(frozen=True, slots=True)
+class PriceChange:
+    """What a machine asks from a time on, per GPU-hour; 0 once it has retired. hardware: SHA-256 of its document."""
+
+    time: int
+    machine: int
+    price: int
+    hardware: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTotals:
+    """How many leases there ever were, and how many hold cells."""
+
+    ever: int
+    live: int
+
+
+@dataclass(frozen=True, slots=True)
 class Ledger:
     """An account's balance and movements, the oldest first."""
 

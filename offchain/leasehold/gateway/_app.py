@@ -10,16 +10,22 @@ import orjson
 from fastapi import FastAPI
 from starlette.responses import Response
 
+from leasehold.gateway._committee_routes import router as committee
+from leasehold.gateway._document_routes import router as documents
+from leasehold.gateway._figure_routes import router as figures
 from leasehold.gateway._front import Front
 from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._health_routes import router as health
 from leasehold.gateway._lease_routes import router as leases
+from leasehold.gateway._live_routes import router as live
 from leasehold.gateway._machine_routes import router as machines
 from leasehold.gateway._opened_parts import parts_of, routers_of_parts
 from leasehold.gateway._opening import opened
 from leasehold.gateway._pool_routes import router as pools
 from leasehold.gateway._problems import MEDIA_TYPE, Problem, answer_problems
+from leasehold.gateway._provider_routes import router as providers
 from leasehold.gateway._settings import GatewaySettings
+from leasehold.gateway._site import serve_site
 
 Opening = Callable[[GatewaySettings], AbstractAsyncContextManager[Gateway]]
 
@@ -57,13 +63,17 @@ def create_app(settings: GatewaySettings, *, opening: Opening = opened) -> FastA
     app.state.counted = Counter[int]()
     app.add_middleware(Front, settings=settings, counted=app.state.counted)
     answer_problems(app)
-    for router in (health, pools, machines, leases, *routers_of_parts):
+    for router in (health, pools, machines, leases, figures, providers, committee, documents, live):
+        app.include_router(router)
+    for router in routers_of_parts:
         app.include_router(router)
 
     @app.get("/openapi.json", include_in_schema=False)
     async def described() -> Response:
         return Response(openapi(app), media_type="application/json")
 
+    if settings.dapp is not None:
+        serve_site(app, settings.dapp)
     return app
 
 

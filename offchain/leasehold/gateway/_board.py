@@ -5,7 +5,7 @@ A page is put together of these bytes. The same question about the same board is
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
@@ -38,7 +38,9 @@ class Board:
 
     def __init__(self) -> None:
         self._table: SearchTable[Listing] = SearchTable(MACHINES)
+        self._table.keep_all()
         self._placed: dict[int, Placed] = {}
+        self._documents: Counter[bytes] = Counter()
         self._answers: dict[int, bytes] = {}
         self._pages: OrderedDict[tuple[str, str, int, int | None], bytes] = OrderedDict()
         self._pages_size = 0
@@ -55,8 +57,16 @@ class Board:
         """A machine, retired ones included."""
         return self._placed.get(machine)
 
+    def names(self, digest: bytes) -> bool:
+        """Whether a machine names the document."""
+        return digest in self._documents
+
     def put(self, record: MachineRecord, listing: Listing) -> None:
         """Add a machine, or say what it is now."""
+        former = self._placed.get(listing.id)
+        if former is not None:
+            self._forget_documents(former.record)
+        self._documents.update((record.hardware, record.contact))
         self._placed[listing.id] = Placed(record, listing)
         self._table.put(listing.id, listing)
         self._answers.pop(listing.id, None)
@@ -139,6 +149,12 @@ class Board:
             if len(self._parsed) > _PARSED:
                 self._parsed.popitem(last=False)
         return query
+
+    def _forget_documents(self, record: MachineRecord) -> None:
+        for digest in (record.hardware, record.contact):
+            self._documents[digest] -= 1
+            if not self._documents[digest]:
+                del self._documents[digest]
 
     def _forget_pages(self) -> None:
         self._pages.clear()

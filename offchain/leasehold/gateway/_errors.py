@@ -104,6 +104,16 @@ class NotReady(GatewayRefusal):
     retry_after = 2
 
 
+@error_type(
+    "index-unreachable", problem="The gateway's database gives no answer", advice="try again in a moment."
+)
+class IndexUnreachable(GatewayRefusal):
+    """The index cannot be asked now; nothing of it is lost."""
+
+    status = 503
+    retry_after = 2
+
+
 @error_type("gateway-failed", problem="The gateway failed", advice="try again, and tell whoever runs it.")
 class GatewayFailed(GatewayRefusal):
     """A mistake of the gateway's own; what, stands in its log."""

@@ -15,8 +15,9 @@ from leasehold.client import PoolClient
 from leasehold.gateway._documents import Documents
 from leasehold.gateway._errors import NotReady
 from leasehold.gateway._facts import Facts
+from leasehold.gateway._figures import Figures
 from leasehold.gateway._hub import Hub
-from leasehold.gateway._limits import Places
+from leasehold.gateway._limits import Buckets, Places
 from leasehold.gateway._market import Market
 from leasehold.gateway._settings import GatewaySettings
 from leasehold.market import Money
@@ -29,6 +30,7 @@ STALE: Final = 60.0
 class Gateway:
     """A gateway at work. client: the pool without a wallet, for who asks the chain or an agent; `None` where the
     gateway is only read from, as in tests of its routes. trouble: why the index does not follow, where it does not.
+    live: places of who listens; fetching: of who waits for a document; frames: what listeners may send.
     woken: set when the index has moved.
     """
 
@@ -38,10 +40,13 @@ class Gateway:
     documents: Documents
     facts: Facts
     hub: Hub
+    figures: Figures
     live: Places
     client: PoolClient | None = None
     trouble: str | None = None
     watcher: EventWatcher | None = None
+    fetching: Places = field(default_factory=lambda: Places(4, 16))
+    frames: Buckets = field(default_factory=lambda: Buckets(600, 60.0, time.monotonic))
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     started: float = field(default_factory=time.time)
 

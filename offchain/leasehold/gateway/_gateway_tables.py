@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, String, Table
+from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, String, Table, Text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 metadata: Final = MetaData()
@@ -62,6 +62,26 @@ kept = Table(
     Column("expires_at", BigInteger, nullable=False, index=True),
 )
 """What the gateway's IPFS node has pinned, and for whom."""
+
+
+proposals = Table(
+    "gateway_proposals",
+    metadata,
+    Column("digest", String(66), primary_key=True),
+    Column("account", String(42), nullable=False, index=True),
+    Column("document", Text, nullable=False),
+    Column("deadline", BigInteger, nullable=False, index=True),
+)
+"""What groups are asked to sign, without signatures."""
+
+signatures = Table(
+    "gateway_signatures",
+    metadata,
+    Column("digest", String(66), primary_key=True),
+    Column("signer", String(42), primary_key=True),
+    Column("proofs", Text, nullable=False),
+)
+"""proofs: of a proposal's messages in turn, in hexadecimal, with spaces between."""
 
 
 async def create_tables(engine: AsyncEngine) -> None:

@@ -123,6 +123,7 @@ class Market:
                 await asyncio.sleep(0)
             self._tracks[record.machine.id] = tracks[record.machine.id]
             self._put(record)
+            self.board.answer(record.machine.id)  # now, and not all at once for whoever asks first
         if machines is not None and len(records) < len(set(machines)):
             await self._start_over()
 

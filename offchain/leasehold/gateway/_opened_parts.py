@@ -18,6 +18,8 @@ from leasehold.client import PoolClient
 from leasehold.errors import LeaseholdError, SettingsError
 from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._gateway_tables import create_tables
+from leasehold.gateway._gathering import Gathering
+from leasehold.gateway._gathering import router as gathered
 from leasehold.gateway._keeping import QUOTA, SMALL_QUOTA, Keeping
 from leasehold.gateway._lines import Lines
 from leasehold.gateway._places import Places
@@ -36,7 +38,7 @@ from leasehold.gateway._uploads import Uploads
 from leasehold.market import AgentLine, Contact, Dialling, parse_document
 
 SWEEP_SECONDS: Final = 600.0
-routers_of_parts: Final = (sessions, relayed, terminals, uploaded, chain)
+routers_of_parts: Final = (sessions, relayed, terminals, uploaded, chain, gathered)
 _log = structlog.get_logger("leasehold.gateway")
 
 
@@ -64,7 +66,8 @@ async def parts_of(gateway: Gateway) -> AsyncIterator[Mapping[type, object]]:
         sweeping = asyncio.create_task(_sweep(uploading))
         closing.push_async_callback(_ended, sweeping)
         relay, proxy = Relay(lines, caller_of=visitor_of), RpcProxy(client.rpc, caller_of=visitor_of)
-        yield {type(part): part for part in (signing_in, relay, uploading, proxy)}
+        gathering = Gathering(engine, gateway.deployment, client.rpc, client.accounts.is_authorized)
+        yield {type(part): part for part in (signing_in, relay, uploading, proxy, gathering)}
 
 
 def visitor_of(connection: HTTPConnection) -> str:

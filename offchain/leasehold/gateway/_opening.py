@@ -10,6 +10,7 @@ from leasehold.chain import Indexer
 from leasehold.client import connect
 from leasehold.gateway._documents import Documents
 from leasehold.gateway._facts import ChainFacts
+from leasehold.gateway._figures import Figures
 from leasehold.gateway._following import ask_scores, follow, keep_market
 from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._hub import Hub
@@ -37,7 +38,7 @@ async def opened(settings: GatewaySettings) -> AsyncIterator[Gateway]:
         facts, hub = ChainFacts(client), Hub()
         market = Market(index, documents, facts, hub)
         live = Places(settings.most_live_each, settings.most_live)
-        gateway = Gateway(settings, index, market, documents, facts, hub, live, client)
+        gateway = Gateway(settings, index, market, documents, facts, hub, Figures(index), live, client)
         async with asyncio.TaskGroup() as tasks:
             working = [
                 tasks.create_task(follow(gateway, client)),

@@ -40,6 +40,7 @@ from leasehold.errors import DatasetUnavailable
 from leasehold.gateway import GatewaySettings, create_app
 from leasehold.gateway._documents import Documents
 from leasehold.gateway._facts import PoolFacts
+from leasehold.gateway._figures import Figures
 from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._hub import Hub
 from leasehold.gateway._limits import Places
@@ -243,7 +244,7 @@ async def world_in(folder: Path, changed: Mapping[str, Any]) -> AsyncIterator[Wo
         documents = Documents(settings.home / "documents", blocks, Money.of(DEPLOYMENT), 1.0)
         market = Market(index, documents, chain, hub)
         places = Places(settings.most_live_each, settings.most_live)
-        gateway = Gateway(settings, index, market, documents, chain, hub, places)
+        gateway = Gateway(settings, index, market, documents, chain, hub, Figures(index), places)
 
         @asynccontextmanager
         async def opening(_: GatewaySettings) -> AsyncIterator[Gateway]:

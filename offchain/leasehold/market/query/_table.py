@@ -47,6 +47,11 @@ class SearchTable(Generic[Subject]):
         self._columns: dict[str, _Column] = {}
         self._by_number: list[int] | None = None
 
+    def keep_all(self) -> None:
+        """Keep every field's column from now on, so that no search waits for one to be made."""
+        for name in self._schema.fields:
+            self._column(name)
+
     def __len__(self) -> int:
         return len(self._numbers)
 
