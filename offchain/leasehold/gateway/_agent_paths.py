@@ -1,7 +1,7 @@
 """Which calls of an agent's API a gateway hands on, and what their answers are. Pure; no agent is asked anything else.
 
 What was signed is the path as it is sent, so that it is compared and never rewritten: no escape, no dot of its own, no
-second slash can be in one. `tests/offchain/gateway/test_agent_paths.py` holds the table to the agent's reference.
+second slash can be in one. A test holds the table to docs/reference/agent-api.json.
 """
 
 from __future__ import annotations

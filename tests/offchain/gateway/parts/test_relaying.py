@@ -275,11 +275,11 @@ async def test_a_machine_that_is_not_there(agent: Agent, app_of: AppOf, serve: S
         base = f"http://{await serve(app)}/api/v1/agents"
         for machine, status in (
             ("8", 404),
-            ("-1", 422),
-            ("99999999999", 422),
+            ("-1", 400),
+            ("99999999999", 400),
             ("07", 400),
-            ("x", 422),
-            ("127.0.0.1", 422),
+            ("x", 400),
+            ("127.0.0.1", 400),
         ):
             assert (await client.get(f"{base}/{machine}/v1/health")).status_code == status, machine
 
