@@ -30,6 +30,7 @@ BESIDE_THE_AGENT = {
     "agent.toml.sample",
     "leasehold-agent.service",
     "leasehold-docker.conf",
+    "leasehold-gateway.service",
     "leasehold-sysctl.conf",
 }
 LONGEST = 30

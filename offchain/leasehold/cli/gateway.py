@@ -42,7 +42,7 @@ async def run_gateway(
     """
     from leasehold.gateway import GatewaySettings, serve  # here: help does without
 
-    host, port = _place(listen)
+    host, asked = _place(listen)
     settings = GatewaySettings(
         deployment=call.deployment,
         home=call.settings.home.expanduser(),
@@ -56,10 +56,13 @@ async def run_gateway(
         documents_timeout=call.settings.documents_timeout,
     )
     call.out.if_interrupted = "Interrupted: the gateway serves nobody any more."
-    shown = f"[{host}]" if ":" in host else host
-    call.out.answer({"listening": f"http://{shown}:{port}"})
-    call.out.say(f"The gateway listens at http://{shown}:{port}.")
-    await serve(settings, host, port)
+
+    def listening(port: int) -> None:
+        where = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        call.out.answer({"listening": where})
+        call.out.say(f"The gateway listens at {where}.")
+
+    await serve(settings, host, asked, listening)
 
 
 def _place(text: str) -> tuple[str, int]:

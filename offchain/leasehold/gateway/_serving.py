@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 
 import uvicorn
 
+from leasehold.errors import SettingsError
 from leasehold.gateway._app import create_app
+from leasehold.gateway._gateway import Gateway
+from leasehold.gateway._opening import opened
 from leasehold.gateway._settings import GatewaySettings
 
 MOST_HEADER: Final = 32 * 1024
 MOST_FRAME: Final = 64 * 1024
 MOST_CONNECTIONS: Final = 4_096
+BACKLOG: Final = 2_048
 
 
-def server_of(settings: GatewaySettings, host: str, port: int) -> uvicorn.Server:
-    """A server that is not started."""
+def server_of(settings: GatewaySettings, gateway: Gateway) -> uvicorn.Server:
+    """A server of a gateway that is open already, not started."""
+
+    @asynccontextmanager
+    async def opening(_: GatewaySettings) -> AsyncIterator[Gateway]:
+        yield gateway
+
     config = uvicorn.Config(
-        create_app(settings),
-        host=host,
-        port=port,
+        create_app(settings, opening=opening),
         ws_max_size=MOST_FRAME,
         ws_max_queue=16,
         ws_per_message_deflate=False,
         h11_max_incomplete_event_size=MOST_HEADER,
         limit_concurrency=MOST_CONNECTIONS,
+        backlog=BACKLOG,
         timeout_keep_alive=15,
         timeout_graceful_shutdown=3,
         # Who calls is worked out by the gateway, which believes proxies that it knows and nobody else.
@@ -38,6 +49,22 @@ def server_of(settings: GatewaySettings, host: str, port: int) -> uvicorn.Server
     return uvicorn.Server(config)
 
 
-async def serve(settings: GatewaySettings, host: str, port: int) -> None:
-    """Serves until a signal ends it."""
-    await server_of(settings, host, port).serve()
+async def serve(
+    settings: GatewaySettings, host: str, port: int, listening: Callable[[int], None] = lambda port: None
+) -> None:
+    """Serves until a signal ends it. listening: told the port, of which 0 means any; who connects from then on is
+    answered once the gateway has opened what it needs.
+
+    Raises:
+        SettingsError: it cannot listen there. WrongChain, RpcUnavailable.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        place = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        reason = error.strerror or "it cannot be used"
+        raise SettingsError(f"{host}:{port}: {reason}", "name another place to listen at.") from error
+    with place:
+        async with opened(settings) as gateway:
+            listening(place.getsockname()[1])
+            await server_of(settings, gateway).serve(sockets=[place])

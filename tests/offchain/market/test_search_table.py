@@ -85,7 +85,9 @@ def test_the_table_says_of_all_what_matches_says_of_each(seed: int) -> None:
             table.put(number, things[number])
         for _ in range(25):
             query = any_query(rng)
-            assert chosen(table, query) == sorted(n for n, t in things.items() if query.matches(t)), str(query)
+            assert chosen(table, query) == sorted(n for n, t in things.items() if query.matches(t)), str(
+                query
+            )
 
 
 def in_order(things: dict[int, Thing], field: str, *, descending: bool) -> list[int]:
