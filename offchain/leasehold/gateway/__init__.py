@@ -22,19 +22,20 @@ from leasehold._faces import face
 if TYPE_CHECKING:
     from leasehold.gateway._app import create_app, openapi
     from leasehold.gateway._serving import serve
-    from leasehold.gateway._settings import GatewaySettings
+    from leasehold.gateway._settings import GatewaySettings, packaged_dapp
 
 __all__ = [
     "GatewaySettings",
     "create_app",
     "openapi",
+    "packaged_dapp",
     "serve",
 ]
 
 _PARTS = {
     "_app": ("create_app", "openapi"),
     "_serving": ("serve",),
-    "_settings": ("GatewaySettings",),
+    "_settings": ("GatewaySettings", "packaged_dapp"),
 }  # fmt: skip
 if not TYPE_CHECKING:
     __getattr__ = face(__name__, _PARTS)

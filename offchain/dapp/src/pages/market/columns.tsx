@@ -28,10 +28,10 @@ export function machineColumns(
       ),
     },
     {
-      name: "Price",
+      name: "Price per GPU-hour",
       sort: "price",
       numeric: true,
-      cell: (machine) => <Money amount={machine.price} token={token} per="GPU-hour" />,
+      cell: (machine) => <Money amount={machine.price} token={token} />,
     },
     { name: "State", sort: "state", cell: (machine) => <MachineState machine={machine} /> },
     {
