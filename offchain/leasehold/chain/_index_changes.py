@@ -45,7 +45,7 @@ class IndexChange:
         return IndexChange(self.head, min(earlier.first, self.first), earlier.undone or self.undone)
 
 
-class Changes:
+class IndexNews:
     """The newest head, and who waits for the next one. Of one event loop."""
 
     def __init__(self) -> None:

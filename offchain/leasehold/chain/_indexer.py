@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from leasehold.chain._deployment import Deployment
-from leasehold.chain._index_changes import Changes, IndexChange, listen, read_notice
+from leasehold.chain._index_changes import IndexChange, IndexNews, listen, read_notice
 from leasehold.chain._index_election import BEAT_SECONDS
 from leasehold.chain._index_engine import connect_arguments, engine_of, in_our_words, is_postgres
 from leasehold.chain._index_errors import IndexBroken, IndexConflict, IndexUnavailable
@@ -49,7 +49,7 @@ class Indexer(Queries):
         super().__init__(engine_of(database_url), deployment)
         self._writer = IndexWriter(self._engine, self, deployment.controller)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="leasehold-index")
-        self._changes = Changes()
+        self._changes = IndexNews()
         self.last_error: ChainError | None = None
         """Why this process does not index now, in `run_elected`."""
 
