@@ -179,7 +179,8 @@ def _free_port() -> int:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        print(asyncio.run(index_once(*sys.argv[1:4], int(sys.argv[4]))))
+        _, database, node, genesis, block = sys.argv
+        print(asyncio.run(index_once(database, node, genesis, int(block))))
     else:
         for row in run():
             print(row)

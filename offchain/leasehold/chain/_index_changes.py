@@ -45,7 +45,7 @@ class IndexChange:
         return IndexChange(self.head, min(earlier.first, self.first), earlier.undone or self.undone)
 
 
-class Changes:
+class IndexNews:
     """The newest head, and who waits for the next one. Of one event loop."""
 
     def __init__(self) -> None:
@@ -97,7 +97,8 @@ def read_notice(text: str) -> tuple[int, IndexChange]:
     """The pool's key, and what became of it. Raises ValueError for what nobody of us wrote."""
     try:
         pool, head, first, undone = json.loads(text)
-        block = Block(*head) if head else None
+        number, hash_, timestamp = head or (0, "", 0)
+        block = Block(int(number), str(hash_), int(timestamp)) if head else None
         return int(pool), IndexChange(block, int(first), bool(undone))
     except (TypeError, ValueError) as error:
         raise ValueError(f"no notice of an index: {text[:80]}") from error

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from leasehold.chain._deployment import Deployment
-from leasehold.chain._index_changes import Changes, IndexChange, listen, read_notice
+from leasehold.chain._index_changes import IndexChange, IndexNews, listen, read_notice
 from leasehold.chain._index_election import BEAT_SECONDS
 from leasehold.chain._index_engine import connect_arguments, engine_of, in_our_words, is_postgres
 from leasehold.chain._index_errors import IndexBroken, IndexConflict, IndexUnavailable
@@ -49,7 +49,7 @@ class Indexer(Queries):
         super().__init__(engine_of(database_url), deployment)
         self._writer = IndexWriter(self._engine, self, deployment.controller)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="leasehold-index")
-        self._changes = Changes()
+        self._changes = IndexNews()
         self.last_error: ChainError | None = None
         """Why this process does not index now, in `run_elected`."""
 
@@ -108,13 +108,13 @@ class Indexer(Queries):
 
     async def apply(self, items: Sequence[Item]) -> None:
         """Commits some of a watcher's items together with the cursor."""
-        self._changes.tell(await self._in_thread(partial(self._writer.apply, items)))
+        await self._commit(partial(self._writer.apply, items))
         if self._writer.wants_statistics:
             await self._in_thread(self._writer.take_statistics)
 
     async def clear(self) -> None:
         """Forgets everything, so that the next `run` builds it anew from the chain."""
-        self._changes.tell(await self._in_thread(self._writer.clear))
+        await self._commit(self._writer.clear)
 
     async def changes(self) -> AsyncIterator[IndexChange]:
         """What is committed, while `run` or `run_elected` runs here: first of all that anything may have been.
@@ -145,6 +145,11 @@ class Indexer(Queries):
     async def known_blocks(self) -> list[Block]:
         """The newest blocks with events, and the cursor, for `EventWatcher.resume`."""
         return await self._in_thread(self._writer.known_blocks)
+
+    async def _commit(self, work: Callable[[], IndexChange]) -> None:
+        """Tells what was committed also where nobody waits for it any more."""
+        loop = asyncio.get_running_loop()
+        await self._in_thread(lambda: loop.call_soon_threadsafe(self._changes.tell, work()))
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._done, work)

@@ -6,12 +6,18 @@ own.
 
 import asyncio
 import functools
+import os
+import subprocess
+import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 
+import bench_indexer
 from devnet.anvil import Anvil
 from devnet.emitter import Emitter
 from devnet.patience import patient
@@ -26,6 +32,7 @@ from leasehold.chain import (
     Indexer,
     IndexUnavailable,
     Rpc,
+    _index_election,
 )
 from leasehold.chain._tables import EVERYTHING
 
@@ -88,6 +95,31 @@ def name_of(url: str) -> str:
     return url.partition("@/")[2].partition("?")[0]
 
 
+def cursor_in(server: Postgres, url: str) -> int:
+    """The last block that is committed; 0 before the first."""
+    try:
+        return int(server.do(name_of(url), "SELECT coalesce(max(number), 0) FROM chain_cursors")[0][0])
+    except psycopg.errors.UndefinedTable:
+        return 0
+
+
+def events_in(server: Postgres, url: str) -> int:
+    return int(server.do(name_of(url), "SELECT count(*) FROM chain_ledger")[0][0])
+
+
+def index_and_be_killed(server: Postgres, url: str, anvil: Anvil) -> None:
+    """A process that indexes until it has committed something more."""
+    program = Path(bench_indexer.__file__)
+    command = [sys.executable, str(program), url, anvil.url, anvil.genesis, str(BLOCKS)]
+    environment = {**os.environ, "PYTHONPATH": str(program.parent)}
+    before = cursor_in(server, url)
+    silent = subprocess.DEVNULL
+    with subprocess.Popen(command, env=environment, stdout=silent, stderr=silent) as process:
+        while process.poll() is None and cursor_in(server, url) == before:
+            time.sleep(0.002)
+        process.kill()
+
+
 def emit_in_blocks(emitter: Emitter, blocks: int, per_block: int = 3) -> None:
     for number in range(blocks):
         emitter.emit(*range(1 + number, 1 + number + per_block))
@@ -138,7 +170,7 @@ async def test_one_of_several_writes_and_the_others_are_told(
         before = await writer.head()
         anvil.reorg(2)
         async with aclosing(reader.changes()) as changes:
-            while (await anext(changes)).head in (None, before):
+            while (head := (await anext(changes)).head) is None or head.number < 6 or head == before:
                 pass
     assert dump(postgres_url) == await read_anew(postgres, anvil)
 
@@ -186,6 +218,35 @@ async def test_a_writer_whose_connection_is_cut_writes_nothing_more_until_it_is_
 
 
 @in_time
+async def test_a_writer_that_stands_still_makes_way(
+    postgres: Postgres, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that was stopped keeps its connection open: the server ends it, and it finds that when it goes on."""
+    monkeypatch.setitem(_index_election._SESSION, "idle_session_timeout", "50ms")
+    blocks = whole_story().blocks
+    async with Indexer(postgres_url, DEPLOYMENT) as old, Indexer(postgres_url, DEPLOYMENT) as new:
+        assert await old._in_thread(old._writer.stand)
+        await until_won(new)
+        with pytest.raises(IndexUnavailable):
+            await old.apply(blocks[:10])
+        assert await old.machines() == []
+
+
+@in_time
+async def test_an_indexer_that_is_killed_leaves_what_the_chain_was_at_some_block(
+    postgres: Postgres, emitter: Emitter, anvil: Anvil
+) -> None:
+    emit_in_blocks(emitter, BLOCKS, PER_BLOCK)
+    url = postgres.make()
+    for _ in range(3):
+        await asyncio.to_thread(index_and_be_killed, postgres, url, anvil)
+        assert events_in(postgres, url) == cursor_in(postgres, url) * PER_BLOCK
+    async with indexing(url, anvil) as index:
+        await index.reached(BLOCKS)
+    assert dump(url) == await read_anew(postgres, anvil)
+
+
+@in_time
 async def test_a_server_that_is_killed_again_and_again_loses_nothing(
     own_server: Postgres, anvil: Anvil
 ) -> None:
@@ -199,9 +260,7 @@ async def test_a_server_that_is_killed_again_and_again_loses_nothing(
             own_server.kill()
             await until_unavailable(index)
             own_server.start()
-            rows = own_server.do(name_of(url), "SELECT max(number) FROM chain_cursors")
-            events = own_server.do(name_of(url), "SELECT count(*) FROM chain_ledger")
-            assert events[0][0] == (rows[0][0] or 0) * PER_BLOCK, "rows and cursor come together"
+            assert events_in(own_server, url) == cursor_in(own_server, url) * PER_BLOCK
         emit_in_blocks(emitter, 2, PER_BLOCK)
         await index.reached(BLOCKS + 2)
         assert await index.balances()

@@ -20,7 +20,7 @@ from leasehold.chain import (
 )
 from leasehold.chain import _index_engine as engines
 from leasehold.chain import _tables as tables
-from leasehold.chain._index_changes import Changes, read_notice
+from leasehold.chain._index_changes import IndexNews, read_notice
 from leasehold.chain._index_election import Election
 from leasehold.chain._index_writer import _FLUSH_ROWS, _in_parts, _in_runs
 from leasehold.chain._index_writing import _written
@@ -83,7 +83,7 @@ def test_a_notice_that_none_of_us_wrote_is_none(text: str) -> None:
 
 
 async def test_what_comes_meanwhile_comes_as_one() -> None:
-    changes = Changes()
+    changes = IndexNews()
     with changes.consumer() as consumer:
         for items in ([applied(5)], [undone(4)], [applied(7)]):
             changes.tell(IndexChange.of(items, items[-1].block))
