@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
@@ -19,6 +22,7 @@ from devnet.world import World
 
 from .wallets import TestWallet
 
+T = TypeVar("T")
 IMAGES = Path(__file__).resolve().parents[3] / "docs" / "images"
 FLAGS = (
     "--no-sandbox",
@@ -35,12 +39,22 @@ LIMIT = 1_000.0 * patient(30)
 """Milliseconds: what a page is waited for that surely comes."""
 
 
+_run = asyncio.run
+
+
+def _run_beside(main: Coroutine[Any, Any, T], **options: Any) -> T:
+    """`asyncio.run` in a thread of its own: as long as Playwright lives, its loop counts as running in this one."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(_run, main, **options).result()
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     path = shutil.which("chromium")
     assert path is not None, "chromium is missing: make setup"
     expect.set_options(timeout=LIMIT)
-    with sync_playwright() as playwright:
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        patch.setattr(asyncio, "run", _run_beside)
         browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         yield browser
         browser.close()
@@ -123,10 +137,10 @@ class Renting:
 
     def fill(self, command: str) -> None:
         """The rent page, up to its one button."""
-        self.go(f"/rent?machine={self.site.machine}&seconds=3600")
+        self.go(f"/rent?machine={self.site.machine}&cells=8&seconds=3600")
         self.connect()
-        self.page.get_by_label("Image").fill(self.site.tiny)
-        self.page.get_by_label("Command").fill(command)
+        self.page.get_by_role("combobox", name="Image").fill(self.site.tiny)
+        self.page.get_by_role("textbox", name="Command").fill(command)
         self.page.get_by_label("It may reach the internet").uncheck()
         self.page.get_by_label("Nobody has measured this machine").check()
 

@@ -25,7 +25,7 @@ def test_find_rent_use_extend_and_close(
     page, site = renting.page, renting.site
 
     renting.go("/")
-    page.get_by_role("link", name=re.compile(rf"\b{site.machine}\b")).first.click()
+    page.locator(f'a[href="#/machines/{site.machine}"]').first.click()
     page.wait_for_url(re.compile(rf"#/machines/{site.machine}"))
 
     renting.fill(COMMAND)

@@ -36,7 +36,7 @@ export function MoneyPart({ account, now: { lease, params, machine, head }, mine
   const queries = useQueryClient();
   const { doing, run } = useDoing();
   const funds = useQuery({
-    queryKey: ["onchain", "funds", pool.controller, sender.account, lease.state, lease.deposit],
+    queryKey: ["onchain", "funds", pool.controller, sender.account, lease.state, String(lease.deposit)],
     queryFn: () => readFunds(chain, pool, sender.account),
   });
   const looked = async (): Promise<void> =>
