@@ -185,7 +185,9 @@ class Queries:
         where += [] if before is None else [table.c.lease < before]
         query = (
             sa.select(table)
-            .where(table.c.pool == self.pool_key, *where, table.c.place == self._newest_place(table, ("lease",)))
+            .where(
+                table.c.pool == self.pool_key, *where, table.c.place == self._newest_place(table, ("lease",))
+            )
             .order_by(table.c.lease.desc())
             .limit(limit)
         )
@@ -301,7 +303,8 @@ class Queries:
             sa.select(table.c.machine, table.c.price, table.c.hardware, table.c.status, blocks.c.timestamp)
             .join(blocks, sa.and_(blocks.c.pool == table.c.pool, blocks.c.number == number))
             .where(
-                table.c.pool == self.pool_key, table.c.event.in_(("TermsSet", "HardwareSet", "MachineRetired"))
+                table.c.pool == self.pool_key,
+                table.c.event.in_(("TermsSet", "HardwareSet", "MachineRetired")),
             )
             .order_by(table.c.place)
         )

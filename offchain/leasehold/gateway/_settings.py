@@ -56,6 +56,7 @@ class GatewaySettings:
             return self.database
         return f"sqlite+aiosqlite:///{self.home / 'gateway-state.db'}"
 
+
 def packaged_dapp() -> Path | None:
     """The folder of the dApp's files that came with this package; `None` where it was built without."""
     return _PACKAGED if (_PACKAGED / "index.html").is_file() else None
