@@ -15,6 +15,7 @@ EXAMPLES = {
     "machine": "7",
     "digest": "ab" * 32,
     "key": "cd" * 32,
+    "recipient": "age1" + "q" * 58,
     "name": "my-data",
     "session": "0x" + "ef" * 20,
 }
