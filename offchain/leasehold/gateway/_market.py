@@ -14,8 +14,8 @@ from typing import Final
 
 from leasehold.chain import (
     Block,
-    Changes,
     FaultRecord,
+    IndexChanges,
     Indexer,
     LeaseRecord,
     MachineRecord,
@@ -96,7 +96,7 @@ class Market:
                 self._put(placed.record)
         self._scores |= scores
 
-    def _touched(self, changes: Changes) -> tuple[set[int], set[int]]:
+    def _touched(self, changes: IndexChanges) -> tuple[set[int], set[int]]:
         """Machines and leases that have to be read: what came, and what came and went again."""
         machines, leases = set(changes.machines), set(changes.leases)
         for seen in self._seen:
@@ -105,7 +105,7 @@ class Market:
                 leases |= seen.leases
         return machines, leases
 
-    def _remember(self, changes: Changes, machines: set[int], leases: set[int]) -> None:
+    def _remember(self, changes: IndexChanges, machines: set[int], leases: set[int]) -> None:
         while self._seen and (changes.since is None or self._seen[-1].block.number > changes.since.number):
             self._seen.pop()
         if self._seen:
@@ -176,10 +176,10 @@ class Market:
     async def _leases(self, machines: Collection[int] | None) -> Iterable[LeaseRecord]:
         if machines is None:
             return await self._index.leases()
-        found: list[LeaseRecord] = []
+        records: list[LeaseRecord] = []
         for machine in machines:
-            found += await self._index.leases(machine=machine)
-        return found
+            records += await self._index.leases(machine=machine)
+        return records
 
     async def _tell(self, head: Block, machines: Collection[int], leases: Collection[int]) -> None:
         self._hub.say("block", {"block": block_json(head)})
