@@ -114,7 +114,10 @@ async def browsing(site: Site, key: LocalAccount, home: Path, *more: str) -> Asy
 
 
 async def until_read(url: str, block: int) -> None:
-    async with asyncio.timeout(patient(60)), connect(url.replace("http", "ws") + "/api/v1/live") as socket:
+    async with (
+        asyncio.timeout(patient(60)),
+        connect(url.replace("http", "ws") + "/api/v1/live", open_timeout=patient(10)) as socket,
+    ):
         while True:
             frame = json.loads(await socket.recv())
             if frame["topic"] == "block" and frame["block"] is not None and frame["block"]["number"] >= block:
@@ -151,7 +154,7 @@ async def test_a_browser_signs_in_brings_data_and_speaks_to_its_lease(
         signed = await browser.signed("GET", path + "/exec", "lease.exec", parse_lease(lease))
         protocols = [EXEC_PROTOCOL, "leasehold.credential." + signed.removeprefix("Leasehold ")]
         url = browser.url.replace("http", "ws") + agents + path + "/exec"
-        async with connect(url, subprotocols=protocols, proxy=None) as terminal:  # type: ignore[arg-type]
+        async with connect(url, subprotocols=protocols, proxy=None, open_timeout=patient(10)) as terminal:  # type: ignore[arg-type]
             await terminal.send('{"command": ["echo", "hello"], "tty": false, "env": {}, "size": null}')
             assert await terminal.recv() == b"\1hello\n"
             assert json.loads(await terminal.recv()) == {"exit": 0}

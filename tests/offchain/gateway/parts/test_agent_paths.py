@@ -17,6 +17,7 @@ EXAMPLES = {
     "key": "cd" * 32,
     "recipient": "age1" + "q" * 58,
     "name": "my-data",
+    "recipient": "age1" + "q" * 58,
     "session": "0x" + "ef" * 20,
 }
 

@@ -17,7 +17,7 @@ from leasehold.agreements import Proposal, ProposalFile, SignatureFile
 from leasehold.chain import Deployment, LocalSigner
 from leasehold.chain.typed import Call, Execute, Group, Safe
 from leasehold.gateway import _gathering
-from leasehold.gateway._gathering import MOST_OF_A_GROUP, MOST_SECONDS, Gathering
+from leasehold.gateway._gathering import MOST_SECONDS, Gathering
 
 ADDRESSES = ["0x" + f"{n}" * 40 for n in range(1, 5)]
 DEPLOYMENT = Deployment(31337, "0x" + "ab" * 32, *ADDRESSES, 1, "TUSD", 6)
@@ -219,12 +219,13 @@ async def test_signing_again_takes_the_place_of_what_was_signed(page: httpx.Asyn
 
 
 async def test_a_group_has_only_so_many_open_and_what_is_over_makes_room(
-    page: httpx.AsyncClient, clock: Clock
+    page: httpx.AsyncClient, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(_gathering, "MOST_OF_A_GROUP", 3)
     group = group_of()
-    for nonce in range(MOST_OF_A_GROUP):
+    for nonce in range(3):
         assert (await brought(page, proposed(group, nonce), ADA)).status_code == 201
-    more = proposed(group, MOST_OF_A_GROUP, seconds=7200)
+    more = proposed(group, 3, seconds=7200)
     assert (await brought(page, more, ADA)).status_code == 507
     clock.time += 3601
     assert (await page.get(place(proposed(group, 0)))).status_code == 404

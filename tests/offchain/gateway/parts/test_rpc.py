@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from leasehold.chain import Rpc
 from leasehold.gateway import _rpc
-from leasehold.gateway._rpc import MOST_ANSWER, MOST_CALLS, RpcProxy
+from leasehold.gateway._rpc import MOST_CALLS, RpcProxy
 from leasehold.gateway._rpc_calls import (
     METHODS,
     MOST_BLOCKS,
@@ -23,6 +23,7 @@ from leasehold.gateway._rpc_calls import (
     check_call,
 )
 
+MOST_ANSWER = 60_000
 A = "0x" + "ab" * 20
 H = "0x" + "cd" * 32
 CALL = {"to": A, "data": "0x1234"}
@@ -229,7 +230,10 @@ async def test_logs_are_looked_for_in_so_many_blocks(page: httpx.AsyncClient, no
     assert [params[0] for method, params in node.asked if method == "eth_getLogs"] == near
 
 
-async def test_an_answer_is_bounded(page: httpx.AsyncClient, node: Node) -> None:
+async def test_an_answer_is_bounded(
+    page: httpx.AsyncClient, node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_rpc, "MOST_ANSWER", MOST_ANSWER)
     node.answers["eth_getCode"] = {"result": "0x" + "00" * (MOST_ANSWER // 3)}
     answers = await ask(page, [call("eth_getCode", A, number=number) for number in (1, 2)])
     assert "result" in answers[0]
