@@ -23,6 +23,14 @@ test("a gap breaks a line", () => {
   expect(pathOf(points, same, same)).toBe("M0.0 1.0L1.0 2.0M3.0 4.0");
 });
 
+test("a single value is a point", () => {
+  const { container } = render(
+    <LineChart title="A day" series={[{ name: "Earned", points: [{ at: DAY, value: 3 }] }]} />,
+  );
+  expect(container.querySelectorAll("circle")).toHaveLength(1);
+  expect(container.querySelectorAll(".chart-time")).toHaveLength(1);
+});
+
 test("values are read by the keyboard, and stand in a table", async () => {
   const { container } = render(<LineChart title="TUSD per GPU-hour" series={SERIES} />);
   const chart = screen.getByRole("slider", { name: "TUSD per GPU-hour" });

@@ -9,6 +9,7 @@ import { Time } from "../../ui/Time";
 import { CompareBox } from "./CompareBox";
 import type { MarketUrl } from "./useMarketUrl";
 import { nameOf, percent, starsOf, stateOf } from "./words";
+import "./market.css";
 
 /** The market's columns: first what one compares by, then how well it has done, then what it has. */
 export function machineColumns(
