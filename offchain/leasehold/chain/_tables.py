@@ -276,6 +276,9 @@ def make_anew(connection: Connection) -> None:
     Only the names tell whose a table is, and every form so far has had the same. Whoever takes a table out of the form
     has it dropped here still.
     """
-    metadata.drop_all(connection)
+    for table in sorted(metadata.tables.values(), key=lambda table: table is pools):
+        table.drop(
+            connection, checkfirst=True
+        )  # the pools last: in forms before, other tables' rows refer to them
     metadata.create_all(connection)
     connection.execute(version.insert().values(version_num=SCHEMA))

@@ -130,6 +130,24 @@ async def test_tables_of_which_one_is_gone_are_made_anew(tmp_path: Path) -> None
     assert dump(path) == before
 
 
+async def test_tables_whose_rows_refer_to_the_pool_are_made_anew(tmp_path: Path) -> None:
+    """As they did in forms before: SQLite drops no table to which rows refer."""
+    path = tmp_path / "index.db"
+    async with Indexer(url_of(path), DEPLOYMENT) as index:
+        await index.apply(whole_story().blocks)
+    engine = engines.engine_of(url_of(path))
+    with engine.begin() as connection:
+        for name in ("chain_blocks", "chain_votes", "chain_machines", "chain_ledger"):
+            connection.exec_driver_sql(f"DROP TABLE {name}")
+        for name in ("chain_blocks", "chain_votes"):
+            connection.exec_driver_sql(f"CREATE TABLE {name} (pool INTEGER REFERENCES chain_pools (id))")
+            connection.exec_driver_sql(f"INSERT INTO {name} VALUES (1)")
+    engine.dispose()
+    async with Indexer(url_of(path), DEPLOYMENT) as index:
+        await index.apply(whole_story().blocks)
+        assert len(await index.machines()) == 1
+
+
 def test_a_server_s_errors_are_ours_and_a_disk_s_are_not() -> None:
     postgres = engines.engine_of("postgres://somebody:secret@127.0.0.1:1/index")
     assert engines.is_postgres(postgres)
