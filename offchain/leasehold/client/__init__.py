@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         own_machines,
         provider_status,
     )
+    from leasehold.client._commits import CommitContainer, CommitContainerPlan, ContainerCommitted, image_of
     from leasehold.client._connect import (
         DEFAULT_IPFS,
         DEFAULT_RPC,
@@ -396,6 +397,7 @@ if TYPE_CHECKING:
         Rented,
         RentPlan,
         Started,
+        first_time,
         hand_over,
     )
     from leasehold.client._results import (
@@ -656,9 +658,12 @@ __all__ = [
     "CollectFeesPlan",
     "CollectReward",
     "CollectRewardPlan",
+    "CommitContainer",
+    "CommitContainerPlan",
     "CommitPlan",
     "CommitVotes",
     "Connecting",
+    "ContainerCommitted",
     "ContainerSwitched",
     "Copied",
     "CopyFailed",
@@ -991,6 +996,7 @@ __all__ = [
     "fetch_lease_results",
     "find_reach",
     "finish_of",
+    "first_time",
     "forget_standbys",
     "forwarded_port",
     "from_ledger",
@@ -1002,6 +1008,7 @@ __all__ = [
     "hand_over",
     "handed_over",
     "host_status",
+    "image_of",
     "include",
     "is_address",
     "is_named",
@@ -1093,8 +1100,8 @@ _PARTS = {
         "SilenceProven",
     ),
     "_checkpoints": (
-        "CheckpointGot", "CheckpointPlan", "CheckpointTaken", "GetCheckpoint", "GetPlan", "TakeCheckpoint",
-        "USUAL_MOST", "checkpoints_of", "keep_checkpoint", "newest_checkpoint", "taken_now",
+        "USUAL_MOST", "CheckpointGot", "CheckpointPlan", "CheckpointTaken", "GetCheckpoint", "GetPlan",
+        "TakeCheckpoint", "checkpoints_of", "keep_checkpoint", "newest_checkpoint", "taken_now",
     ),
     "_choosing": (
         "Choice", "KnownLease", "Which", "choose_lease", "choose_leases", "is_named", "known_leases",
@@ -1110,6 +1117,7 @@ _PARTS = {
         "Claim", "Claimed", "ClaimPlan", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
         "ProviderStatus", "own_leases", "own_machines", "provider_status",
     ),
+    "_commits": ("CommitContainer", "CommitContainerPlan", "ContainerCommitted", "image_of"),
     "_connect": ("DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
     "_copying": ("Copied", "copy_in", "copy_out", "lease_shell"),
     "_cost": ("CostBy", "CostRow", "Costs", "Spent", "added_up", "billed_seconds", "costs_of", "spread"),
@@ -1201,7 +1209,9 @@ _PARTS = {
     ),
     "_reach": ("ReachFound", "find_reach"),
     "_reading": ("ProposalText", "proposal_json", "read_proposal"),
-    "_rent": ("HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "Started", "hand_over"),
+    "_rent": (
+        "HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "Started", "first_time", "hand_over",
+    ),
     "_results": (
         "LeaseResults", "NoResultsAnyMore", "NoResultsYet", "PublishedResults", "fetch_lease_results",
         "published_results",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         check_identity,
         check_recipient,
         decrypt,
+        decrypt_into,
         encrypt,
         encrypted,
         new_identity,
@@ -60,6 +61,7 @@ __all__ = [
     "check_recipient",
     "decode_index",
     "decrypt",
+    "decrypt_into",
     "encrypt",
     "encrypted",
     "new_identity",
@@ -76,8 +78,8 @@ __all__ = [
 
 _PARTS = {
     "_age": (
-        "check_identity", "check_recipient", "decrypt", "encrypt", "encrypted", "new_identity",
-        "recipient_of",
+        "check_identity", "check_recipient", "decrypt", "decrypt_into", "encrypt", "encrypted",
+        "new_identity", "recipient_of",
     ),
     "_fetch": ("Fetched", "Progress"),
     "_ipfs": ("Dataset", "Ipfs", "Listed", "Peer", "public_parts"),

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from leasehold.chain import TurnTaken, format_lease, free_nonce, turn
@@ -143,7 +143,7 @@ class Performer:
     async def _extend(self, deed: Deed, sight: LeaseSight) -> list[Alert]:
         client, keep = self.client, keep_of(sight, self.settings)
         assert keep is not None
-        fresh = LeaseSight(await client.lease(deed.lease), sight.name, labels=sight.labels)
+        fresh = replace(sight, lease=await client.lease(deed.lease))
         if not extension(fresh, keep, await client.now(), client.money):
             return []
         kept = await client.carry_out(KeepGoing(deed.lease, keep.by, keep.at_most, keep.before, once=True))

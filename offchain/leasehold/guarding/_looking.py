@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from leasehold.chain import LeaseRecord, LeaseState, MachineRecord, free_nonce
+from leasehold.chain import Lease, LeaseRecord, LeaseState, MachineRecord, free_nonce
 from leasehold.client import SettleFaults, forget_standbys, restorable, tag_of
 from leasehold.errors import ChainError, LeaseholdError
-from leasehold.guarding._settings import GuardSettings
+from leasehold.guarding._settings import GuardSettings, KeepSettings
 from leasehold.guarding._sights import JobSight, LeaseSight, OwnSight, PastSight, Snapshot
-from leasehold.home import Kind, Remembered, Silence, Tag
+from leasehold.home import Kind, NotedSilence, Remembered, Tag
 from leasehold.market import Listing
 from leasehold.market.wire import LeaseReading, LeaseStatus
 from leasehold.runs import Memory, rules_of, worked_lately
@@ -201,7 +201,7 @@ def _hear(
     recollection: Recollection,
     records: Iterable[LeaseRecord],
     words: dict[int, Heard],
-    noted: Mapping[int, Silence],
+    noted: Mapping[int, NotedSilence],
     now: int,
     most: int,
 ) -> None:
@@ -220,11 +220,11 @@ def _hear(
     recollection.silent = silent
 
 
-def silences(recollection: Recollection, now: int) -> dict[int, Silence]:
+def silences(recollection: Recollection, now: int) -> dict[int, NotedSilence]:
     """What the guard after this one is to know of who is silent. now: by the chain."""
     clock = time.monotonic()
     return {
-        lease: Silence(int(clock - since), looks, now)
+        lease: NotedSilence(int(clock - since), looks, now)
         for lease, (since, looks) in recollection.silent.items()
     }
 
@@ -264,6 +264,7 @@ async def _sight(
         window=(await client.params(lease.params)).start_window,
         checkpoint=_unkept(client, lease.id, word, recollection),
         begins=before is not None and restorable(client, record, before, now) is not None,
+        kept=_kept(client, lease),
     )
 
 
@@ -273,6 +274,13 @@ def _unkept(client: PoolClient, lease: int, word: Heard | None, recollection: Re
     if not cid or client.home.checkpoints(client.deployment).get(lease) == cid:
         return ""
     return "" if time.monotonic() < recollection.unkept.get(cid, 0.0) else cid
+
+
+def _kept(client: PoolClient, lease: Lease) -> KeepSettings | None:
+    kept = client.home.kept_leases(client.deployment).get(lease.id, lease.machine)
+    if kept is None:
+        return None
+    return KeepSettings(by=kept.by, at_most=kept.at_most, budget=client.money.exact(kept.budget))
 
 
 async def _answer_by(client: PoolClient, machine: int) -> int:

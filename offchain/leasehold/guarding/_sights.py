@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from leasehold.chain import Lease, LeaseState
+from leasehold.guarding._settings import KeepSettings
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class LeaseSight:
     nobody knows. job: a run that is recovered has it. labels: WORD=VALUE that it has. cheaper: the best machine of its
     kind now and what it asks per GPU-hour. answer_by: until when its machine may answer a challenge; 0: none stands.
     window: its start window. checkpoint: the newest that its agent names, where one's own node has not got it. begins:
-    it took the place of a lease whose last checkpoint it can be given.
+    it took the place of a lease whose last checkpoint it can be given. kept: as it was rented to be extended.
     """
 
     lease: Lease
@@ -35,6 +36,7 @@ class LeaseSight:
     window: int = 0
     checkpoint: str = ""
     begins: bool = False
+    kept: KeepSettings | None = None
 
     @property
     def runs(self) -> bool:

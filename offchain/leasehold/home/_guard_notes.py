@@ -37,7 +37,7 @@ class ToldCause:
 
 
 @dataclass(frozen=True)
-class Silence:
+class NotedSilence:
     """Of a lease whose agent says nothing: for how many seconds, as far as that is known, in how many looks in a row,
     and when the last of them was, unix seconds by the chain.
     """
@@ -75,7 +75,7 @@ class Remembered:
     challenged: Mapping[int, int] = field(default_factory=dict)
     dropped: int = 0
     trouble: str = ""
-    silent: Mapping[int, Silence] = field(default_factory=dict)
+    silent: Mapping[int, NotedSilence] = field(default_factory=dict)
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
@@ -90,7 +90,7 @@ class Remembered:
             {int(machine): int(at) for machine, at in document["challenged"].items()},
             int(document["dropped"]),
             str(document["trouble"]),
-            {int(lease): Silence(**known) for lease, known in document.get("silent", {}).items()},
+            {int(lease): NotedSilence(**known) for lease, known in document.get("silent", {}).items()},
         )
 
     def bounded(self) -> Self:

@@ -142,6 +142,10 @@ class Home:
         """Which checkpoint of each of a pool's leases one's own node keeps."""
         return home.KeptCheckpoints(self.path, deployment)
 
+    def kept_leases(self, deployment: chain.Deployment) -> home.KeptLeases:
+        """Which of a pool's leases a guard extends, and how long."""
+        return home.KeptLeases(self.path, deployment)
+
     def closing_orders(self, deployment: chain.Deployment) -> home.ClosingOrders:
         """Which of a pool's leases close when their jobs are done, as it was signed here."""
         return home.ClosingOrders(self.path, deployment)

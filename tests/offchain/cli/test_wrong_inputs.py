@@ -193,6 +193,8 @@ WRONG: tuple[tuple[str, str], ...] = (
     ("audit abc", "a name that it has"),
     ("checkpoints 77", "leasehold leases"),
     ("checkpoints abc", "such as 12 or 12.1"),
+    ("commit 77", "leasehold leases"),
+    ("commit abc", "such as 12 or 12.1"),
     ("services list now", "see `leasehold services list --help`."),
     ("offer sign", "--machine"),
     ("offer sign --machine 99 --for 1h --price cheap", "such as 2.5"),

@@ -7,7 +7,7 @@ from typing import cast
 
 from leasehold.chain import LeaseRecord, LeaseState
 from leasehold.guarding._looking import Heard, Recollection, _hear, silences
-from leasehold.home import Remembered, Silence
+from leasehold.home import NotedSilence, Remembered
 
 NOW, MOST = 1_000_000, 300
 LEASE = 1 << 16
@@ -15,7 +15,9 @@ RECORDS = [cast(LeaseRecord, SimpleNamespace(lease=SimpleNamespace(id=LEASE, sta
 HEARD = {LEASE: cast(Heard, None)}
 
 
-def looked(before: dict[int, Silence], now: int, words: dict[int, Heard] | None = None) -> dict[int, Silence]:
+def looked(
+    before: dict[int, NotedSilence], now: int, words: dict[int, Heard] | None = None
+) -> dict[int, NotedSilence]:
     """What a guard that looks once leaves to the next."""
     recollection = Recollection()
     _hear(recollection, RECORDS, words or {}, before, now, MOST)
@@ -24,10 +26,10 @@ def looked(before: dict[int, Silence], now: int, words: dict[int, Heard] | None 
 
 def test_a_guard_that_looks_once_goes_on_counting() -> None:
     known = looked({}, NOW)
-    assert known[LEASE] == Silence(0, 1, NOW)
+    assert known[LEASE] == NotedSilence(0, 1, NOW)
     known = looked(known, NOW + 200)
-    assert known[LEASE] == Silence(200, 2, NOW + 200)
-    assert looked(known, NOW + 260)[LEASE] == Silence(260, 3, NOW + 260)
+    assert known[LEASE] == NotedSilence(200, 2, NOW + 200)
+    assert looked(known, NOW + 260)[LEASE] == NotedSilence(260, 3, NOW + 260)
 
 
 def test_between_two_looks_far_apart_nobody_knows_how_it_was() -> None:
@@ -45,7 +47,7 @@ def test_who_answers_once_begins_anew() -> None:
 
 def test_one_that_stays_counts_by_its_own_clock() -> None:
     recollection = Recollection(silent={LEASE: (float("-inf"), 7)})
-    _hear(recollection, RECORDS, {}, {LEASE: Silence(5, 1, NOW)}, NOW, MOST)
+    _hear(recollection, RECORDS, {}, {LEASE: NotedSilence(5, 1, NOW)}, NOW, MOST)
     assert recollection.silent[LEASE] == (float("-inf"), 8)
 
 
@@ -56,4 +58,4 @@ def test_notes_of_before_know_of_none() -> None:
     }  # fmt: skip
     assert Remembered.of(document).silent == {}
     noted = {**document, "silent": {str(LEASE): {"seconds": 5, "looks": 1, "at": NOW}}}
-    assert Remembered.of(noted).silent == {LEASE: Silence(5, 1, NOW)}
+    assert Remembered.of(noted).silent == {LEASE: NotedSilence(5, 1, NOW)}
