@@ -34,7 +34,7 @@ from leasehold.datasets import TreeFetched
 from leasehold.errors import AgentError, DatasetCorrupt, DatasetUnavailable, WrongIdentity
 from leasehold.home import Home, RunRecord, Try
 from leasehold.market.wire import LeaseCheckpoints, LeaseStatus, NotRunning
-from leasehold.runs._acting import Acting, Kept
+from leasehold.runs._acting import Acting, KeptCheckpoint
 from leasehold.runs._deciding import RunRules
 from leasehold.runs._looking import Memory, _to_keep
 from leasehold.workload import Workload, load_workload
@@ -396,7 +396,7 @@ class TestARun:
 
     async def test_a_copy_that_cannot_be_had_is_left_for_a_while(self, tmp_path: Path) -> None:
         acting = self.acting(keeping(tmp_path, Keeper(), Node()), Try(1, lease=NUMBER))
-        assert await acting._keep(0, NUMBER, FIRST) is Kept.AWAY
+        assert await acting._keep(0, NUMBER, FIRST) is KeptCheckpoint.AWAY
         (until,) = acting.memory.unkept.values()
         status = Agent().status_now().model_copy(update={"checkpoint": FIRST})
         assert _to_keep(acting.client, NUMBER, status, acting.memory, until - 1) == ""
