@@ -65,7 +65,7 @@ UNKEPT_SECONDS = 30.0
 _ONLY_SETTLES = frozenset({Do.KNOW, Do.FORGET, Do.DROP, Do.END, Do.CANCEL, Do.CLOSE})
 
 
-class KeptCheckpoint(StrEnum):
+class CheckpointFound(StrEnum):
     """What became of a checkpoint that was to be kept. AWAY: it could not be had now. WRONG: it is none of this run."""
 
     HERE = "here"
@@ -284,7 +284,7 @@ class Acting:
         elif (receipt := await renter.approve(payment)) is not None:
             yield Approved(receipt, payment.pulled)
 
-    async def _keep(self, place: int, number: int, cid: str) -> KeptCheckpoint:
+    async def _keep(self, place: int, number: int, cid: str) -> CheckpointFound:
         """A copy of a checkpoint on one's own node, for the machine after this one. What cannot be had now is left for
         a while: the run goes on.
         """
@@ -293,12 +293,12 @@ class Acting:
         except (DatasetError, TimeoutError) as error:
             self.memory.unkept = {cid: time.monotonic() + UNKEPT_SECONDS}
             return (
-                KeptCheckpoint.WRONG
+                CheckpointFound.WRONG
                 if isinstance(error, DatasetCorrupt | DatasetTooLarge)
-                else KeptCheckpoint.AWAY
+                else CheckpointFound.AWAY
             )
         self._note(place, checkpoint=cid)
-        return KeptCheckpoint.HERE
+        return CheckpointFound.HERE
 
     async def _checkpoint(self) -> Checkpoint | None:
         """What the workload says of its checkpoints, with their key, for which the wallet is asked once at most."""
@@ -392,10 +392,10 @@ class Acting:
         if not self.memory.keeps and here is not None:
             return here
         kept = await self._keep(place, tried.lease, named)
-        if kept is KeptCheckpoint.HERE:
+        if kept is CheckpointFound.HERE:
             return named
         missed = any(later.why == MISSED for later in self.record.tries[place + 1 :])
-        return tried.checkpoint or ("" if missed or kept is KeptCheckpoint.WRONG else named)
+        return tried.checkpoint or ("" if missed or kept is CheckpointFound.WRONG else named)
 
 
 def avoided(look: RunLook) -> set[int]:
