@@ -97,8 +97,7 @@ def test_what_can_happen_to_a_lease(alone: Site, desk: Desk) -> None:
 def test_leases_that_are_looked_after(alone: Site, desk: Desk) -> None:
     """With one lease that a rule extends, and one that ends within the hour."""
     party = somebody(alone, "looks-after", tokens=100)
-    me, hers = address(party), party.wallet("guard")
-    alone.world.fund(hers)
+    me = address(party)
     party("wallet", "deposit", "50", "--approve", "--yes")
     machine = ("--machine", str(alone.machine), "--allow-unverified", "--yes", "--share", "1/8")
     file = ("--file", str(alone.workload()))
@@ -112,17 +111,21 @@ def test_leases_that_are_looked_after(alone: Site, desk: Desk) -> None:
             topic = f'[guard.ntfy]\nurl = "http://127.0.0.1:{listener.http}/ntfy"'
             (party.home / "config.toml").write_text(toml.text.replace("[guard.ntfy]", topic))
 
+        def hired() -> None:
+            guard = party.wallet("guard")
+            alone.world.fund(guard)
+            terminals[""].run(f"export ME={me} GUARD={guard}")
+
         moments = {
             "that stands there": written,
             "the first alert has come": lambda: listener.until(
-                lambda: "end-near" in str(listener.of("ntfy"))
+                lambda: "(night) ends" in str(listener.of("ntfy"))
             ),
-            "the guard has a wallet with coins for gas": lambda: None,
+            "the guard has a wallet with coins for gas": hired,
         }
         wallets = {**party.environment, "LEASEHOLD_WALLET": "looks-after"}
         terminals = {name: desk.terminal(name or "reader", wallets) for name in ("", "guard")}
         with Walkthrough(terminals, moments) as reader:
-            reader.define(ME=me, GUARD=hers)
             reader.walk(GUIDES / "guard.md")
     said = str(listener.of("ntfy"))
     assert "night" in said

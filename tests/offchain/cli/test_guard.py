@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from leasehold.guarding import GuardSettings
 from leasehold.guarding._settings import KeepSettings
 from leasehold.home import as_toml, read_config, write_config
-from leasehold.market import parse_duration
+from leasehold.market import parse_duration, parse_size
 
 from .conftest import Cli
 
@@ -83,8 +83,9 @@ def test_a_unit_says_all_that_was_said(cli: Cli, tmp_path: Path) -> None:
     assert f"EnvironmentFile={kept}" in printed.splitlines()
     assert "swordfish" not in printed  # a key stands in it, and everybody reads a command line
     assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o077) == (0o600, 0)
-    (name,) = shlex.split(kept.read_text())
-    assert name == 'LEASEHOLD_RPC=https://one/v2/swordfish"$x,http://two/a%2Cb'
+    read = ["sh", "-c", '. "$0" && printf %s "$LEASEHOLD_RPC"', str(kept)]  # systemd reads such a file alike
+    said = subprocess.run(read, capture_output=True, text=True, check=True).stdout
+    assert said == 'https://one/v2/swordfish"$x,http://two/a%2Cb'
     assert line.count("guard run --wallet renter") == 1
     assert "UMask=0077" in printed
     assert "correct horse" not in printed
@@ -158,6 +159,8 @@ def test_the_reference_says_what_is_usual(model: type[BaseModel]) -> None:
             assert said == "needed"
         elif name == "label":
             assert field.default is None
+        elif name == "checkpoints":
+            assert parse_size(said.strip('"')) == field.default
         elif said.startswith('"') and isinstance(field.default, int):
             assert parse_duration(said.strip('"')) == field.default, name
         else:

@@ -32,6 +32,9 @@ from leasehold.client._tenant_errors import NotTheTenant
 from leasehold.client._volume_keys import key_of_checkpoints, key_of_volume, own_workload
 from leasehold.datasets import TreeFetched
 from leasehold.errors import AgentError, DatasetCorrupt, DatasetUnavailable, WrongIdentity
+from leasehold.guarding import GuardSettings
+from leasehold.guarding._acting import Performer
+from leasehold.guarding._deeds import Deed, GuardDo
 from leasehold.home import Home, RunRecord, Try
 from leasehold.market.wire import LeaseCheckpoints, LeaseStatus, NotRunning
 from leasehold.runs._acting import Acting, CheckpointFound
@@ -42,6 +45,7 @@ from leasehold.workload import Workload, load_workload
 if TYPE_CHECKING:
     from leasehold.chain import Lease
     from leasehold.client import PoolClient
+    from leasehold.guarding._sights import LeaseSight
 
 ME, KEY = "0x" + "11" * 20, "ab" * 32
 FIRST, SECOND, THIRD = (
@@ -441,3 +445,47 @@ class TestARun:
         assert acting.rent is not None
         rent = replace(acting.rent, workload=load_workload({"version": 1, "image": "sha256:" + "a" * 64}))
         assert await acting._restored(rent) is rent
+
+
+class TestAGuard:
+    """It fetches beside its turns: whoever lets bytes trickle holds up no transaction."""
+
+    def performer(self, folder: Path, node: Node) -> Performer:
+        async def lease(_: int) -> None:
+            return None
+
+        async def index() -> Any:
+            return SimpleNamespace(lease=lease)
+
+        made = cast("Any", keeping(folder, Keeper(), node))
+        made.index = index
+        return Performer(made, GuardSettings(checkpoints=5 << 30))
+
+    async def test_what_an_agent_names_is_kept_while_a_turn_is_held(self, tmp_path: Path) -> None:
+        performer = self.performer(tmp_path, node := Node(FIRST))
+        async with performer.turns:
+            assert await performer.perform(Deed(GuardDo.KEEP, NUMBER, cid=FIRST), None) == []
+        assert (node.pinned, node.weighed) == ([FIRST], [(5 << 30) + (128 << 20)])
+
+    async def test_of_a_run_it_is_tried_by_its_key(self, tmp_path: Path) -> None:
+        performer = self.performer(tmp_path, node := Node(FIRST))
+        workload = making(key=KEY, size="64MiB").model_dump(mode="json", exclude_unset=True)
+        performer.client.home.jobs(performer.client.deployment).keep("train", {"workload": workload})
+        sight = cast("LeaseSight", SimpleNamespace(job="train"))
+        assert await performer.perform(Deed(GuardDo.KEEP, NUMBER, cid=FIRST), sight) == []
+        assert node.tried == [(KEY, 64 << 20)]
+
+    async def test_what_is_none_is_told_and_left_for_a_day_what_is_away_for_a_moment(
+        self, tmp_path: Path
+    ) -> None:
+        performer = self.performer(tmp_path, Node(SECOND, garbage=SECOND))
+        assert await performer.perform(Deed(GuardDo.KEEP, NUMBER, cid=FIRST), None) == []
+        workload = making(key=KEY).model_dump(mode="json", exclude_unset=True)
+        performer.client.home.jobs(performer.client.deployment).keep("train", {"workload": workload})
+        sight = cast("LeaseSight", SimpleNamespace(job="train"))
+        (told,) = await performer.perform(Deed(GuardDo.KEEP, NUMBER, cid=SECOND), sight)
+        assert "key does not open it" in told.said
+        assert performer.unkept[SECOND] - performer.unkept[FIRST] > 80_000
+        for number in range(200):
+            await performer.perform(Deed(GuardDo.KEEP, NUMBER, cid=f"{THIRD}{number}"), None)
+        assert len(performer.unkept) <= 64

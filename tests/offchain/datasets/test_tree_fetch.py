@@ -186,7 +186,7 @@ async def test_many_parts_of_one_chunk_are_counted_as_what_they_come_to(lying: L
 
 
 async def test_an_index_of_blocks_without_end_is_not_read(lying: Lying, tmp_path: Path) -> None:
-    """Sixty-four levels of a file of no bytes, each of which names the one below it a thousand times."""
+    """Levels of a file of no bytes, each of which names the one below it a thousand times."""
     blocks = [file_of([])]
     for _ in range(3):
         blocks.append(file_of([0] * 1_000, *[link(node(blocks[-1]), "", 0)] * 1_000))
