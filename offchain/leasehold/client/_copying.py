@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import tarfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from leasehold.client._lease_shell import Counted, LeaseShell
 from leasehold.datasets import Budget, TreeWriter, untar
 from leasehold.errors import DatasetError, DatasetUnsafe, DestinationExists
+from leasehold.market import Take
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
@@ -23,9 +23,6 @@ _KIND: Final = 'if [ -d "$1" ]; then echo folder; elif [ -e "$1" ] || [ -L "$1" 
 _UNPACK: Final = 'mkdir -p -- "$1" && tar -x -o -f - -C "$1"'
 _PACK: Final = 'cd -- "$1" && tar -c -f - -- "$2"'
 _COPY: Final = 1 << 20
-
-Taker = Callable[[bytes], Awaitable[None]]
-"""Takes the next bytes of a tar."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +71,10 @@ async def copy_out(
     place = await asyncio.to_thread(_place_of, target, path.name, kind == b"folder")
     left, budget = list[str](), Budget(None, source)
     folder = kind == b"folder"
-    root = CopyTarget(place if folder else place.parent, budget, path.name, place.name, folder=folder)
-    async with unpacking(root, budget, left) as out:
-
-        async def take(data: bytes) -> None:
-            await out(data)
-            counted(len(data))
-
-        await shell.stream(_PACK, str(path.parent), path.name, out=take)
+    root = place if folder else place.parent
+    with CopyTarget(root, budget, path.name, place.name, folder=folder) as writer:
+        take = unpacking(writer, budget, left)
+        await shell.fetch(_PACK, str(path.parent), path.name, take=take, counted=counted)
     return Copied(budget.files, budget.bytes, tuple(left))
 
 
@@ -129,39 +122,9 @@ class CopyTarget(TreeWriter):
         super().same_file(self._here(path), self._here(other))
 
 
-@asynccontextmanager
-async def unpacking(writer: TreeWriter, budget: Budget, left: list[str]) -> AsyncIterator[Taker]:
-    """Unpacks what the yielded function is given, in a thread; `writer` is closed. `left` gets what cannot travel."""
-    reading, writing = os.pipe()
-    buffer = bytearray()
-
-    def unpack() -> None:
-        with os.fdopen(reading, "rb", buffering=_COPY) as source, writer:
-            untar(source, writer, budget, lambda unsafe: left.append(unsafe.path))
-
-    def push(data: bytes) -> None:
-        rest = memoryview(data)
-        with contextlib.suppress(BrokenPipeError):  # the thread says why it reads no more
-            while rest:
-                rest = rest[os.write(writing, rest) :]
-
-    async def out(data: bytes) -> None:
-        buffer.extend(data)
-        if len(buffer) >= _COPY:
-            full = bytes(buffer)
-            buffer.clear()
-            await asyncio.to_thread(push, full)
-            if working.done():
-                working.result()
-
-    working = asyncio.ensure_future(asyncio.to_thread(unpack))
-    try:
-        yield out
-        await asyncio.to_thread(push, bytes(buffer))
-    finally:
-        os.close(writing)
-        await asyncio.gather(working, return_exceptions=True)
-    working.result()
+def unpacking(writer: TreeWriter, budget: Budget, left: list[str]) -> Take:
+    """Unpacks a tar into `writer`. `left` gets what cannot travel."""
+    return lambda source: untar(source, writer, budget, lambda unsafe: left.append(unsafe.path))
 
 
 class _Packed:

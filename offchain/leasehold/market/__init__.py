@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from leasehold.market._agent_client import AgentClient, HeldWorkload
     from leasehold.market._agent_exec import ExecStream
     from leasehold.market._agent_input import Feed
+    from leasehold.market._agent_output import Take
     from leasehold.market._agent_sessions import SessionCache
     from leasehold.market._bill import Bill, accrued, applicable, bill, hold_fee, trial_end, without
     from leasehold.market._capable import capable, lacking, lists_image
@@ -337,6 +338,7 @@ __all__ = [
     "Standby",
     "StartFailed",
     "StatementInvalid",
+    "Take",
     "TenantRecord",
     "TooFewMatch",
     "Track",
@@ -467,6 +469,7 @@ _PARTS = {
     "_agent_client": ("AgentClient", "HeldWorkload"),
     "_agent_exec": ("ExecStream",),
     "_agent_input": ("Feed",),
+    "_agent_output": ("Take",),
     "_agent_sessions": ("SessionCache",),
     "_bill": ("Bill", "accrued", "applicable", "bill", "hold_fee", "trial_end", "without"),
     "_capable": ("capable", "lacking", "lists_image"),

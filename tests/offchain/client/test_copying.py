@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import os
 import tarfile
@@ -20,7 +19,7 @@ from leasehold.copying import CodeFolder, SshFiles, SshHost, exclude, include, s
 from leasehold.datasets import Budget
 from leasehold.errors import DatasetError, DestinationExists
 from leasehold.home import CodeMemory
-from leasehold.market import Feed
+from leasehold.market import Feed, Take
 from leasehold.market.wire import CodeRefused, CodeTaken, CodeWanted, CommandEnd, NotRunning
 from leasehold.workload import CodeKind, CodeTree, survey, unpacked
 
@@ -94,19 +93,16 @@ async def test_what_nobody_asked_for_is_left(tmp_path: Path) -> None:
         for name in ("other/x", "data/in", "data/../../up", "data"):
             out.addfile(tarfile.TarInfo(name))
     budget, left = Budget(None, "data"), list[str]()
-    async with unpacking(
-        CopyTarget(tmp_path / "here", budget, "data", "here", folder=True), budget, left
-    ) as take:
-        await take(archive.getvalue())
+    with CopyTarget(tmp_path / "here", budget, "data", "here", folder=True) as target:
+        unpacking(target, budget, left)(io.BytesIO(archive.getvalue()))
     assert [path.name for path in (tmp_path / "here").iterdir()] == ["in"]
     assert len(left) == 3
 
 
 async def test_what_is_no_tar_is_said(tmp_path: Path) -> None:
     budget = Budget(None, "data")
-    with pytest.raises(DatasetError):
-        async with unpacking(CopyTarget(tmp_path, budget, "data", "x", folder=True), budget, []) as take:
-            await take(b"no tar" * 1000)
+    with CopyTarget(tmp_path, budget, "data", "x", folder=True) as target, pytest.raises(DatasetError):
+        unpacking(target, budget, [])(io.BytesIO(b"no tar" * 1000))
 
 
 # -------------------------------------------------------------------------------------------------------- a shell
@@ -118,10 +114,17 @@ class Commands:
     def __init__(self, has: Sequence[str], said: Sequence[tuple[int, bytes]] = (), code: int = 0) -> None:
         self.has, self.said, self.code, self.given, self.ran = has, said, code, b"", list[list[str]]()
 
-    @asynccontextmanager
-    async def exec(self, lease: int, command: list[str]) -> AsyncIterator[Commands]:
+    async def exec_from(
+        self,
+        lease: int,
+        command: list[str],
+        take: Take,
+        given: bytes = b"",
+        counted: Callable[[int], None] = lambda count: None,
+    ) -> CommandEnd:
         self.ran.append(command)
-        yield self
+        take(io.BytesIO(b"".join(data for fd, data in self.said if fd == 1)))
+        return CommandEnd(exit=self._exit(), said=self._aside())
 
     async def exec_on(
         self, lease: int, command: list[str], feed: Feed, counted: Callable[[int], None]
@@ -131,21 +134,14 @@ class Commands:
         feed(body)
         self.given = body.getvalue()
         counted(len(self.given))
-        return CommandEnd(exit=self.code, said=b"".join(data for _, data in self.said).decode())
+        return CommandEnd(exit=self.code, said=self._aside())
 
-    async def write(self, data: bytes) -> None:
-        self.given += data
-
-    async def write_eof(self) -> None: ...
-
-    async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
-        await asyncio.sleep(0)
-        for piece in self.said:
-            yield piece
-
-    async def wait(self) -> int:
+    def _exit(self) -> int:
         here = self.ran[-1][0] in self.has
         return (0 if self.ran[-1][-1] == "exit 0" else self.code) if here else 127
+
+    def _aside(self) -> str:
+        return b"".join(data for fd, data in self.said if fd != 1).decode()
 
 
 async def test_the_first_shell_that_is_there() -> None:
