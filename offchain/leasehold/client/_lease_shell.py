@@ -6,7 +6,8 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import BinaryIO, Final
 
 from leasehold.errors import AgentError, error_type
@@ -33,9 +34,12 @@ class CopyFailed(AgentError):
 
 
 class LeaseShell:
-    """Of one lease, by one agent."""
+    """Of one lease, by one agent. sleep: waits for seconds."""
 
-    def __init__(self, agent: AgentClient, lease: int) -> None:
+    def __init__(
+        self, agent: AgentClient, lease: int, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        self.sleep = sleep
         self._agent = agent
         self._lease = lease
         self._program: tuple[str, ...] | None = None
