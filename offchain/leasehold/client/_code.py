@@ -137,7 +137,7 @@ async def _sent(agent: AgentClient, lease: int, contents: CodeContents, lacking:
         nonlocal fast
         began = time.monotonic()
         await agent.put_code(lease, pack)
-        fast = len(pack) / (time.monotonic() - began) > FAST
+        fast = len(pack) * len(under_way) / (time.monotonic() - began) > FAST
 
     made = packs(contents.pieces(lacking), lambda: not fast)
     try:

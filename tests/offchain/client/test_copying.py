@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import tarfile
@@ -17,7 +18,7 @@ from leasehold.client._copying import Copied, CopyTarget, copy_in, unpacking
 from leasehold.client._syncing import SyncEntry, SyncOptions, _batches, _parsed, differing, sync_in
 from leasehold.copying import CodeFolder, SshFiles, SshHost, exclude, include, ssh_config
 from leasehold.datasets import Budget
-from leasehold.errors import DatasetError, DestinationExists
+from leasehold.errors import CodeInvalid, DatasetError, DestinationExists
 from leasehold.home import CodeMemory
 from leasehold.market import Feed, Take
 from leasehold.market.wire import CodeRefused, CodeTaken, CodeWanted, CommandEnd, NotRunning
@@ -188,6 +189,16 @@ async def test_only_what_differs_goes_in(tmp_path: Path) -> None:
     assert len(agent.ran) == len(before) + 3, "two looks for a shell, and one at the folder"
 
 
+async def test_a_folder_that_is_not_here_is_said_whatever_the_other_side_does(tmp_path: Path) -> None:
+    class Slow(Commands):
+        async def exec_from(self, *given: Any) -> CommandEnd:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    with pytest.raises(CodeInvalid):
+        await sync_in(LeaseShell(cast(Any, Slow(["/bin/sh"])), 1), tmp_path / "none", "/x", SyncOptions())
+
+
 def _names(archive: bytes) -> list[str]:
     with tarfile.open(fileobj=io.BytesIO(archive)) as members:
         return members.getnames()
@@ -288,6 +299,27 @@ async def test_what_is_refused_is_not_tried_again(code: Any) -> None:
     with pytest.raises(CodeRefused):
         await handed(agent, code)
     assert agent.offers == 1
+
+
+@pytest.mark.parametrize("seconds", [0.001, 1000.0])
+async def test_what_goes_fast_is_not_compressed(
+    code: Any, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """The first pack tells, which is small and goes alone."""
+    now, packs = 0.0, list[bytes]()
+    monkeypatch.setattr("leasehold.client._code.time.monotonic", lambda: now)
+
+    class Link(Agent):
+        async def put_code(self, lease: int, pack: bytes) -> CodeTaken:
+            nonlocal now
+            now += seconds
+            packs.append(pack)
+            return await super().put_code(lease, pack)
+
+    await handed(Link(), code)
+    folded = [pack.startswith(b"\x28\xb5\x2f\xfd") for pack in packs]
+    assert len(packs) >= 3
+    assert folded == [False, *[seconds > 1] * (len(packs) - 1)]
 
 
 def test_what_was_read_is_remembered_for_a_folder(tmp_path: Path) -> None:
