@@ -51,22 +51,27 @@ def write_whole(path: Path, data: bytes | str) -> None:
     _keep_names(path.parent)
 
 
-def replace_file(path: Path, data: bytes | str, *, mode: int = _PRIVATE_FILE) -> None:
+def replace_file(path: Path, data: bytes | str, *, mode: int = _PRIVATE_FILE, forced: bool = True) -> None:
     """Write a file that has just this mode, in place of what it held, in a folder that must be there: where that comes
     and goes, a late writer does not make it again. A power cut may bring back what it held.
+
+    forced: wait for the disk. Without, a power cut may leave anything there: only for what is checked when it is read,
+    and can be had again.
 
     Raises:
         FileNotFoundError: the folder is gone. OSError: it cannot be written; what it held is still there.
     """
-    with _draft(path, data, mode, masked=False) as draft:
+    with _draft(path, data, mode, masked=False, forced=forced) as draft:
         draft.replace(path)
 
 
 @contextlib.contextmanager
-def _draft(path: Path, data: bytes | str, mode: int, *, masked: bool = True) -> Iterator[Path]:
+def _draft(
+    path: Path, data: bytes | str, mode: int, *, masked: bool = True, forced: bool = True
+) -> Iterator[Path]:
     """The data on the disk beside `path`, under a name that nobody else has; gone afterwards unless it was renamed.
 
-    masked: the process's umask takes from the mode.
+    masked: the process's umask takes from the mode. forced: it is on the disk indeed.
     """
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
@@ -75,7 +80,8 @@ def _draft(path: Path, data: bytes | str, mode: int, *, masked: bool = True) -> 
                 os.fchmod(file.fileno(), mode)
             file.write(data.encode() if isinstance(data, str) else data)
             file.flush()
-            os.fsync(file.fileno())
+            if forced:
+                os.fsync(file.fileno())
         yield draft
     finally:
         draft.unlink(missing_ok=True)  # a full disk is not filled further by what was tried

@@ -51,6 +51,18 @@ def test_a_file_is_replaced_by_one_of_just_that_mode(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["notes"]
 
 
+def test_what_can_be_had_again_does_not_wait_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forced = list[int]()
+    monkeypatch.setattr(os, "fsync", forced.append)
+    replace_file(tmp_path / "pack", b"1", forced=False)
+    assert not forced
+    replace_file(tmp_path / "pack", b"2")
+    assert len(forced) == 1
+    assert (tmp_path / "pack").read_bytes() == b"2"
+
+
 def test_a_late_writer_does_not_make_a_folder_again(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         replace_file(tmp_path / "lease" / "notes", b"late")

@@ -15,6 +15,7 @@ Each file stands on none but those before it:
     _auth               who may call
     _exec               a command in a container, as a WebSocket
     _exec_input         a command on what a request brings
+    _exec_output        a command whose output is an answer
     _calls              what a route takes of a call
     _shared             what the routes share
     _answers            what several routes answer

@@ -16,6 +16,8 @@ from starlette.requests import ClientDisconnect, Request
 from leasehold.market.wire import BadCall, BodyTooLarge, DigestMismatch, StoreFull
 
 BODY_SECONDS: Final = 120.0
+MUCH: Final = 64 * 1024
+"""Bytes that came at once, of which hashing and keeping takes the loop's time for longer than handing them on."""
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE)
 
 
@@ -45,13 +47,20 @@ async def _fill(
     file: BinaryIO, request: Request, most: int, digest: bytes, carried: Callable[[int], Awaitable[None]]
 ) -> None:
     size, seen = 0, hashlib.sha256()
+
+    def keep(chunk: bytes) -> None:
+        seen.update(chunk)
+        file.write(chunk)
+
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async for chunk in request.stream():
                 if (size := size + len(chunk)) > most:
                     raise BodyTooLarge(f"The body may have {most} bytes.")
-                seen.update(chunk)
-                file.write(chunk)
+                if len(chunk) < MUCH:
+                    keep(chunk)
+                else:
+                    await asyncio.to_thread(keep, chunk)
                 await carried(len(chunk))
     except TimeoutError:
         raise BadCall("The body did not arrive in time; send it again.") from None

@@ -11,9 +11,10 @@ from fastapi import FastAPI, Query, Request, Response, WebSocket
 from leasehold.errors import AgentError
 from leasehold.market.wire import EXEC_PROTOCOL, LOG_OFFSET, BadCall, CommandEnd, NotRunning
 from leasehold_agent._runtime import LogView
-from leasehold_agent.api._calls import LeaseText, no_body
+from leasehold_agent.api._calls import LeaseText, binary_body, body_of, check_length, no_body
 from leasehold_agent.api._exec import serve_exec
 from leasehold_agent.api._exec_input import command_of, serve_input
+from leasehold_agent.api._exec_output import MOST_INPUT, CommandResponse, output_of
 from leasehold_agent.api._logs import read_log
 from leasehold_agent.api._problems import problem
 from leasehold_agent.api._shared import Api
@@ -25,6 +26,9 @@ _INPUT: Final = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
     }
 }
+_PIECES: Final = (
+    "Pieces of what it writes, each behind its length in 4 bytes; behind a length of 0 its end, in JSON"
+)
 _LATEST: Final = 1 << 40  # seconds: an engine reads no larger time
 
 
@@ -112,6 +116,39 @@ def stream_routes(app: FastAPI, api: Api) -> None:
         if not ends:
             raise NotRunning("The right to this lease has ended, and the command with it.")
         return ends[0]
+
+    @app.post(
+        "/v1/leases/{lease}/exec/output",
+        operation_id="exec_output",
+        response_class=Response,
+        responses={200: {"content": {"application/octet-stream": {}}, "description": _PIECES}},
+        openapi_extra=binary_body(MOST_INPUT),
+    )
+    async def exec_to_output(
+        request: Request,
+        lease: LeaseText,
+        command: Annotated[str, Query(description="what to run: a list of words, in JSON")] = "",
+    ) -> Response:
+        """Run a command in the lease's container and hand out what it writes. The body is what it reads, which no
+        signature covers.
+        """
+        check_length(request, MOST_INPUT)
+        grant, handle = await api.grant(request, lease, "lease.exec")
+        words = command_of(command)
+        if handle.container_id is None:
+            raise NotRunning(f"The lease is {handle.phase}; nothing can be run in it yet.")
+        runtime, admission = api.context.runtime, api.admission
+        with ExitStack() as held:
+            held.enter_context(admission.streams.take(handle.lease))
+            given = await body_of(request, MOST_INPUT)
+            async with admission.opening.turn(handle.lease):
+                stream = await runtime.exec(handle.lease, words)
+            output = until(
+                partial(api.until_revoked, grant),
+                output_of(stream, given),
+                partial(admission.line.carry, handle.lease),
+            )
+            return CommandResponse(stream, output, held.pop_all())
 
     @app.websocket("/v1/leases/{lease}/exec")
     async def exec_(socket: WebSocket, lease: LeaseText) -> None:

@@ -37,7 +37,9 @@ from leasehold_agent.reconciling._leases import Record, log_step
 from leasehold_agent.store import CodeStore
 
 PART = 64 << 20
-"""Bytes that are unpacked at a time, while the next are on their way: the engine holds the container as long."""
+"""Bytes that are unpacked at a time at most: the engine holds the container as long."""
+LEAST = 16 << 20
+"""And at least, while the next are on their way: fewer are not worth the call."""
 _MOST_PACKS = 10_000
 """Of a folder that comes from IPFS: some MiB each, they are more than the room for code."""
 _TREES_AT_HAND = 4
@@ -167,7 +169,7 @@ class CodeIntake:
                 break
             end, size = end + 1, size + entry.size
         last = end == len(tree.entries)
-        return CodePart(tree, first, end, last) if last or size >= PART else None
+        return CodePart(tree, first, end, last) if last or size >= LEAST else None
 
     async def _tree(self) -> CodeTree | None:
         """The list as it was shown for the workload that the lease has now."""

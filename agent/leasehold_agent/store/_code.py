@@ -170,8 +170,8 @@ class CodeStore:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         name = f"{time.time_ns():020}.pack"
         rows = b"".join(_PLACE.pack(digest, at, size) for digest, (at, size) in pieces.items())
-        replace_file(folder / name, data)
-        replace_file((folder / name).with_suffix(".index"), rows)
+        replace_file(folder / name, data, forced=False)
+        replace_file((folder / name).with_suffix(".index"), rows, forced=False)
         self._use(folder / name)
         self._index(folder).update({digest: (name, *place) for digest, place in pieces.items()})
 

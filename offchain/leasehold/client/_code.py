@@ -40,7 +40,7 @@ AT_ONCE: Final = 2
 """Packs on their way: one travels while the next is made."""
 ROUNDS: Final = 3
 FAST: Final = 20e6
-"""Bytes a second of what is compressed: a link that takes these takes what is not."""
+"""Bytes a second of a pack's way: a link that takes these takes what is not compressed, sooner than it is."""
 _NOT_YET = (UnknownLease, NotRunning, TooManyRequests, ChainUnreachable, StoreFull)
 
 
@@ -128,16 +128,16 @@ async def _offered(agent: AgentClient, lease: int, contents: CodeContents) -> Co
 
 
 async def _sent(agent: AgentClient, lease: int, contents: CodeContents, lacking: Collection[bytes]) -> int:
-    """Bytes that were sent. One pack is made while another travels; once one has gone as fast as it could be
-    compressed, the others go as they are.
+    """Bytes that were sent. One pack is made while others travel. They go as they are, without compressing, while they
+    go fast; the first one, which is small, goes so too, and before the others, to find out.
     """
-    fast, total, under_way = False, 0, set[asyncio.Task[None]]()
+    fast, total, under_way = True, 0, set[asyncio.Task[None]]()
 
     async def send(pack: bytes) -> None:
         nonlocal fast
         began = time.monotonic()
         await agent.put_code(lease, pack)
-        fast = len(pack) / (time.monotonic() - began) > FAST
+        fast = len(pack) * len(under_way) / (time.monotonic() - began) > FAST
 
     made = packs(contents.pieces(lacking), lambda: not fast)
     try:
@@ -147,6 +147,8 @@ async def _sent(agent: AgentClient, lease: int, contents: CodeContents, lacking:
                 for task in done:
                     task.result()
             under_way.add(asyncio.create_task(send(pack)))
+            if not total:
+                await asyncio.wait(under_way)
             total += len(pack)
         for task in under_way:
             await task

@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import tarfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, TypeVar
 
 from leasehold.client._lease_shell import Counted, LeaseShell
+from leasehold.client._resuming import LARGE, FileThere, fetched_rest, is_large, sent_rest
 from leasehold.datasets import Budget, TreeWriter, untar
 from leasehold.errors import DatasetError, DatasetUnsafe, DestinationExists
+from leasehold.market import Take
+from leasehold.market.wire import AgentUnreachable
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
 
-_KIND: Final = 'if [ -d "$1" ]; then echo folder; elif [ -e "$1" ] || [ -L "$1" ]; then echo file; fi'
+_KIND: Final = (
+    'if [ -d "$1" ]; then echo folder; set -- "$1/$2"; elif [ -e "$1" ] || [ -L "$1" ]; then echo file; else echo; fi; '
+    'if [ -f "$1" ] && [ ! -L "$1" ]; then stat -c "%s %h %Y %a" -- "$1"; fi'
+)
 _UNPACK: Final = 'mkdir -p -- "$1" && tar -x -o -f - -C "$1"'
 _PACK: Final = 'cd -- "$1" && tar -c -f - -- "$2"'
 _COPY: Final = 1 << 20
+_PAUSES: Final = (1.0, 2.0, 4.0, 8.0, 15.0)
+"""Seconds after which a large file that broke off is taken up again."""
 
-Taker = Callable[[bytes], Awaitable[None]]
-"""Takes the next bytes of a tar."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,40 +56,83 @@ async def copy_in(
     shell: LeaseShell, source: Path, target: str, counted: Counted = lambda count: None
 ) -> Copied:
     """A file or folder from here to `target` there: into it, where it is a folder or ends with a slash, else under its
-    name. Raises CopyFailed, DatasetError where it cannot be read here.
+    name. One large file that breaks off is taken up again, and what of it is there already is not sent.
+
+    Raises CopyFailed, AgentError, DatasetError where it cannot be read here.
     """
     name = await asyncio.to_thread(_name_of, source)
-    if target.endswith("/") or (await shell.ask(_KIND, target)).strip() == b"folder":
-        folder = target
-    else:
-        folder, name = str(PurePosixPath(target).parent), PurePosixPath(target).name
-    packed = _Packed()
-    await shell.feed(
-        _UNPACK, folder, write=lambda writer: packed.write(writer, source, name), counted=counted
-    )
-    return Copied(packed.files, packed.size)
+    large = await asyncio.to_thread(is_large, source)
+
+    async def send() -> Copied:
+        kind, there = "folder", None
+        if large or not target.endswith("/"):
+            kind, there = await _look(shell, target, name)
+        folder, called = _place_there(target, name, kind)
+        if (
+            large
+            and (size := await sent_rest(shell, source, f"{folder}/{called}", there, counted)) is not None
+        ):
+            return Copied(1, size)
+        packed = _Packed()
+        write = partial(packed.write, source=source, name=called)
+        await shell.feed(_UNPACK, folder, write=write, counted=counted)
+        return Copied(packed.files, packed.size)
+
+    return await _persisting(shell, send) if large else await send()
 
 
 async def copy_out(
     shell: LeaseShell, source: str, target: Path, counted: Counted = lambda count: None
 ) -> Copied:
     """A file or folder there to `target` here: into it, where it is a folder, else under its name. Nothing is written
-    outside of that, whatever is sent. Raises CopyFailed, DatasetError, DestinationExists.
+    outside of that, whatever is sent. One large file that breaks off is taken up again.
+
+    Raises CopyFailed, AgentError, DatasetError, DestinationExists.
     """
     path = PurePosixPath(source)
-    kind = (await shell.ask(_KIND, source)).strip()
-    place = await asyncio.to_thread(_place_of, target, path.name, kind == b"folder")
-    left, budget = list[str](), Budget(None, source)
-    folder = kind == b"folder"
-    root = CopyTarget(place if folder else place.parent, budget, path.name, place.name, folder=folder)
-    async with unpacking(root, budget, left) as out:
+    kind, there = await _look(shell, source)
+    place = await asyncio.to_thread(_place_of, target, path.name, kind == "folder")
 
-        async def take(data: bytes) -> None:
-            await out(data)
-            counted(len(data))
+    async def fetch() -> Copied:
+        if (size := await fetched_rest(shell, source, place, there, counted)) is not None:
+            return Copied(1, size)
+        return await _fetch(shell, path, place, counted, folder=kind == "folder")
 
-        await shell.stream(_PACK, str(path.parent), path.name, out=take)
+    large = there is not None and there.size >= LARGE
+    return await _persisting(shell, fetch) if large else await fetch()
+
+
+async def _fetch(
+    shell: LeaseShell, path: PurePosixPath, place: Path, counted: Counted, *, folder: bool
+) -> Copied:
+    left, budget = list[str](), Budget(None, str(path))
+    root = place if folder else place.parent
+    with CopyTarget(root, budget, path.name, place.name, folder=folder) as writer:
+        take = unpacking(writer, budget, left)
+        await shell.fetch(_PACK, str(path.parent), path.name, take=take, counted=counted)
     return Copied(budget.files, budget.bytes, tuple(left))
+
+
+async def _persisting(shell: LeaseShell, act: Callable[[], Awaitable[T]]) -> T:
+    """What `act` gives, which begins where it broke off. Raises AgentUnreachable once that was tried a few times."""
+    for pause in _PAUSES:
+        with contextlib.suppress(AgentUnreachable):
+            return await act()
+        await shell.sleep(pause)
+    return await act()
+
+
+async def _look(shell: LeaseShell, path: str, name: str = "") -> tuple[str, FileThere | None]:
+    """`folder`, `file` or nothing; and the file that lies there, or of that name in it."""
+    kind, _, status = (await shell.ask(_KIND, path, name)).partition(b"\n")
+    return kind.decode("ascii", "replace"), FileThere.read(status)
+
+
+def _place_there(target: str, name: str, kind: str) -> tuple[str, str]:
+    """In which folder it goes there, and under which name."""
+    if target.endswith("/") or kind == "folder":
+        return target, name
+    return str(PurePosixPath(target).parent), PurePosixPath(target).name
 
 
 def _name_of(source: Path) -> str:
@@ -129,39 +179,9 @@ class CopyTarget(TreeWriter):
         super().same_file(self._here(path), self._here(other))
 
 
-@asynccontextmanager
-async def unpacking(writer: TreeWriter, budget: Budget, left: list[str]) -> AsyncIterator[Taker]:
-    """Unpacks what the yielded function is given, in a thread; `writer` is closed. `left` gets what cannot travel."""
-    reading, writing = os.pipe()
-    buffer = bytearray()
-
-    def unpack() -> None:
-        with os.fdopen(reading, "rb", buffering=_COPY) as source, writer:
-            untar(source, writer, budget, lambda unsafe: left.append(unsafe.path))
-
-    def push(data: bytes) -> None:
-        rest = memoryview(data)
-        with contextlib.suppress(BrokenPipeError):  # the thread says why it reads no more
-            while rest:
-                rest = rest[os.write(writing, rest) :]
-
-    async def out(data: bytes) -> None:
-        buffer.extend(data)
-        if len(buffer) >= _COPY:
-            full = bytes(buffer)
-            buffer.clear()
-            await asyncio.to_thread(push, full)
-            if working.done():
-                working.result()
-
-    working = asyncio.ensure_future(asyncio.to_thread(unpack))
-    try:
-        yield out
-        await asyncio.to_thread(push, bytes(buffer))
-    finally:
-        os.close(writing)
-        await asyncio.gather(working, return_exceptions=True)
-    working.result()
+def unpacking(writer: TreeWriter, budget: Budget, left: list[str]) -> Take:
+    """Unpacks a tar into `writer`. `left` gets what cannot travel."""
+    return lambda source: untar(source, writer, budget, lambda unsafe: left.append(unsafe.path))
 
 
 class _Packed:

@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable
 from typing import BinaryIO, Final
 
 from leasehold.errors import AgentError, error_type
-from leasehold.market import AgentClient, Feed
+from leasehold.market import AgentClient, Feed, Take
+from leasehold.market.wire import CommandEnd
 
 SHELLS: Final = (("/.leasehold/busybox", "sh"), ("/bin/sh",), ("/bin/busybox", "sh"))
 """What the host lends comes first: its tools are known."""
 _PIECE: Final = 1 << 20
-_MOST_COMPLAINT: Final = 4096
 
 Counted = Callable[[int], None]
 """Hears of so many more bytes."""
@@ -34,79 +34,67 @@ class CopyFailed(AgentError):
 
 
 class LeaseShell:
-    """Of one lease, by one agent."""
+    """Of one lease, by one agent. sleep: waits for seconds."""
 
-    def __init__(self, agent: AgentClient, lease: int) -> None:
+    def __init__(
+        self, agent: AgentClient, lease: int, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
+        self.sleep = sleep
         self._agent = agent
         self._lease = lease
         self._program: tuple[str, ...] | None = None
 
     async def ask(self, script: str, *words: str, most: int = 64 << 20) -> bytes:
-        """What the script writes; `words` are its $1 and so on. Raises CopyFailed."""
+        """What the script writes; `words` are its $1 and so on. Raises CopyFailed, AgentError."""
         said = bytearray()
 
-        async def keep(data: bytes) -> None:
-            said.extend(data)
-            if len(said) > most:
-                raise CopyFailed(f"it answers more than {most >> 20} MiB")
+        def keep(source: BinaryIO) -> None:
+            while data := source.read(_PIECE):
+                said.extend(data)
+                if len(said) > most:
+                    raise CopyFailed(f"it answers more than {most >> 20} MiB")
 
-        await self.stream(script, *words, out=keep)
+        await self.fetch(script, *words, take=keep)
         return bytes(said)
 
-    async def stream(
+    async def fetch(
         self,
         script: str,
         *words: str,
-        source: BinaryIO | None = None,
-        out: Callable[[bytes], Awaitable[None]] | None = None,
+        take: Take,
+        given: bytes = b"",
         counted: Counted = lambda count: None,
     ) -> None:
-        """Run the script, with `source` as its input, and hand its output to `out`. Raises CopyFailed, AgentError."""
-        program = await self._shell()
-        command = [*program, "-c", script, "leasehold", *words]
-        async with self._agent.exec(self._lease, command) as stream:
-            complaint = bytearray()
-
-            async def feed() -> None:
-                while source is not None and (piece := await asyncio.to_thread(source.read, _PIECE)):
-                    await stream.write(piece)
-                    counted(len(piece))
-                await stream.write_eof()
-
-            feeding = asyncio.ensure_future(feed())
-            try:
-                async for fd, data in stream:
-                    if fd == 1 and out is not None:
-                        await out(data)
-                    elif fd != 1 and len(complaint) < _MOST_COMPLAINT:
-                        complaint += data
-                code = await stream.wait()
-                if feeding.done():
-                    feeding.result()  # what could not be read here was the end of it there
-            finally:
-                feeding.cancel()
-                await asyncio.gather(feeding, return_exceptions=True)
-        if code:
-            said = complaint[:_MOST_COMPLAINT].decode("utf-8", "replace").strip()
-            raise CopyFailed(said or f"it ends with {code}")
+        """Run the script on `given`, of some KiB, and have `take` read what it writes, in a thread. Raises CopyFailed,
+        AgentError, what `take` raises.
+        """
+        command = [*await self._shell(), "-c", script, "leasehold", *words]
+        _check(await self._agent.exec_from(self._lease, command, take, given, counted))
 
     async def feed(
         self, script: str, *words: str, write: Feed, counted: Counted = lambda count: None
     ) -> None:
         """Run the script on what `write` writes, in a thread. Raises CopyFailed, AgentError, what `write` raises."""
         command = [*await self._shell(), "-c", script, "leasehold", *words]
-        end = await self._agent.exec_on(self._lease, command, write, counted)
-        if end.exit:
-            raise CopyFailed(end.said.strip() or f"it ends with {end.exit}")
+        _check(await self._agent.exec_on(self._lease, command, write, counted))
 
     async def _shell(self) -> tuple[str, ...]:
         """The first that is there."""
         if self._program is None:
             for program in SHELLS:
-                async with self._agent.exec(self._lease, [*program, "-c", "exit 0"]) as stream:
-                    if await stream.wait() == 0:
-                        self._program = program
-                        break
+                end = await self._agent.exec_from(self._lease, [*program, "-c", "exit 0"], _nothing)
+                if end.exit == 0:
+                    self._program = program
+                    break
             else:
                 raise CopyFailed("it has no shell, and its host lends none")
         return self._program
+
+
+def _nothing(source: BinaryIO) -> None: ...
+
+
+def _check(end: CommandEnd) -> None:
+    """Raises CopyFailed."""
+    if end.exit:
+        raise CopyFailed(end.said.strip() or f"it ends with {end.exit}")

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import io
 import os
 import shutil
 import stat
 import tarfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, TypeVar
 
-from leasehold.client._copying import CopyTarget, Taker, unpacking
+from leasehold.client._copying import CopyTarget, unpacking
 from leasehold.client._lease_shell import CopyFailed, Counted, LeaseShell
 from leasehold.datasets import Budget
 from leasehold.errors import DatasetError, DatasetUnsafe, DestinationExists
 from leasehold.workload import CodeContents, CodeEntry, CodeFolder, CodeKind, survey
+
+H = TypeVar("H")
+T = TypeVar("T")
 
 _LIST: Final = (
     'cd -- "$1" 2>/dev/null || exit $2; find . -mindepth 1 -print0 || exit 3; '
@@ -113,15 +115,16 @@ async def sync_in(
     shell: LeaseShell, source: Path, target: str, options: SyncOptions, counted: Counted = lambda count: None
 ) -> Synced:
     """Make the folder `target` there like `source` here. Raises CopyFailed, CodeInvalid, DatasetError."""
-    contents = await asyncio.to_thread(lambda: survey(CodeFolder(source), read=False))
-    here = await asyncio.to_thread(_items, contents, options.checksum)
-    there = await _listing(shell, target, options.checksum, missing=0)
-    send, gone = differing(
-        here, {path: item for path, item in there.items() if not contents.ignores(path)}, options
+    (contents, here), there = await _both(
+        asyncio.to_thread(_surveyed, source, options.checksum),
+        _listing(shell, target, options.checksum, missing=0),
     )
+    # What goes along from here is not ignored; the others are looked at one by one.
+    there = {path: item for path, item in there.items() if path in here or not contents.ignores(path)}
+    send, gone = differing(here, there, options)
     if not options.dry:
         if gone:
-            await shell.stream(_REMOVE, target, source=_names(gone))
+            await shell.feed(_REMOVE, target, write=lambda writer: _say(writer, gone))
         if send or not there:
             await shell.feed(
                 _UNPACK, target, write=lambda writer: _write_tar(writer, source, send), counted=counted
@@ -139,14 +142,24 @@ async def sync_out(
     left = [os.fsdecode(path) for path in there if not _speakable(path)]
     there = {path: item for path, item in there.items() if _speakable(path)}
     await asyncio.to_thread(target.mkdir, parents=True, exist_ok=True)
-    contents = await asyncio.to_thread(lambda: survey(CodeFolder(target), read=False))
-    here = await asyncio.to_thread(_items, contents, options.checksum)
+    _, here = await asyncio.to_thread(_surveyed, target, options.checksum)
     send, gone = differing(there, here, options)
     size = sum(there[path].size for path in send)
     if not options.dry:
         await asyncio.to_thread(_remove, target, gone)
         await _fetch(shell, source, target, send, there, left, counted)
     return Synced(tuple(send), tuple(gone), size, tuple(left))
+
+
+async def _both(here: Awaitable[H], there: Awaitable[T]) -> tuple[H, T]:
+    """Two looks at once; where one fails, nobody waits for the other."""
+    looks = asyncio.ensure_future(here), asyncio.ensure_future(there)
+    try:
+        return await asyncio.gather(*looks)
+    finally:
+        for look in looks:
+            look.cancel()
+        await asyncio.gather(*looks, return_exceptions=True)
 
 
 async def _fetch(
@@ -164,13 +177,9 @@ async def _fetch(
                 writer.folder("./" + os.fsdecode(path))
     for batch in _batches([path for path in send if there[path].kind is not CodeKind.FOLDER]):
         budget = Budget(None, source)
-        async with unpacking(CopyTarget(target, budget, ".", ".", folder=True), budget, left) as out:
-
-            async def take(data: bytes, out: Taker = out) -> None:
-                await out(data)
-                counted(len(data))
-
-            await shell.stream(_PACK, source, source=_names(batch), out=take)
+        with CopyTarget(target, budget, ".", ".", folder=True) as writer:
+            take = unpacking(writer, budget, left)
+            await shell.fetch(_PACK, source, take=take, given=_names(batch), counted=counted)
         await asyncio.to_thread(_date, target, {path: there[path].time for path in batch})
 
 
@@ -227,8 +236,12 @@ def _hex(text: bytes) -> bytes:
         raise CopyFailed(_CHANGES) from None
 
 
-def _names(paths: Iterable[bytes]) -> BinaryIO:
-    return io.BytesIO(b"".join(b"./" + path + b"\0" for path in paths))
+def _names(paths: Iterable[bytes]) -> bytes:
+    return b"".join(b"./" + path + b"\0" for path in paths)
+
+
+def _say(writer: BinaryIO, paths: Iterable[bytes]) -> None:
+    writer.write(_names(paths))
 
 
 def _batches(paths: Sequence[bytes]) -> Iterator[list[bytes]]:
@@ -244,6 +257,12 @@ def _batches(paths: Sequence[bytes]) -> Iterator[list[bytes]]:
 
 
 # ------------------------------------------------------------------------------------------------------------- here
+
+
+def _surveyed(folder: Path, checksum: bool) -> tuple[CodeContents, dict[bytes, SyncEntry]]:
+    """What lies in a folder here. Raises CodeInvalid."""
+    contents = survey(CodeFolder(folder), read=False)
+    return contents, _items(contents, checksum)
 
 
 def _items(contents: CodeContents, checksum: bool) -> dict[bytes, SyncEntry]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from leasehold.market._agent_exec import ExecStream
     from leasehold.market._agent_input import Feed
     from leasehold.market._agent_line import AgentLine
+    from leasehold.market._agent_output import Take
     from leasehold.market._agent_sessions import SessionCache
     from leasehold.market._bill import Bill, accrued, applicable, bill, hold_fee, trial_end, without
     from leasehold.market._capable import capable, lacking, lists_image
@@ -341,6 +342,7 @@ __all__ = [
     "Standby",
     "StartFailed",
     "StatementInvalid",
+    "Take",
     "TenantRecord",
     "TooFewMatch",
     "Track",
@@ -472,6 +474,7 @@ _PARTS = {
     "_agent_exec": ("ExecStream",),
     "_agent_input": ("Feed",),
     "_agent_line": ("AgentLine",),
+    "_agent_output": ("Take",),
     "_agent_sessions": ("SessionCache",),
     "_bill": ("Bill", "accrued", "applicable", "bill", "hold_fee", "trial_end", "without"),
     "_capable": ("capable", "lacking", "lists_image"),

@@ -40,7 +40,9 @@ from leasehold.chain.typed import (
 )
 from leasehold.errors import AgentError, ProofError, TypedDataError
 from leasehold.market._agent_exec import ExecStream
-from leasehold.market._agent_input import Answer, Feed, FeedFailed, InputRequest
+from leasehold.market._agent_input import Feed, FeedFailed, InputRequest
+from leasehold.market._agent_output import OutputRequest, Take, TakeFailed
+from leasehold.market._agent_socket import AgentSocket, Answer
 from leasehold.market._documents import Contact
 from leasehold.market._errors import StatementInvalid
 from leasehold.market._peers import direct_endpoints
@@ -88,6 +90,7 @@ from leasehold.workload import CodeTree, fold
 
 D = TypeVar("D", bound=BaseModel)
 T = TypeVar("T")
+S = TypeVar("S", bound=AgentSocket)
 
 REQUEST_SECONDS: Final = 120
 CONNECT_SECONDS: Final = 10.0
@@ -427,7 +430,61 @@ class AgentClient:
         """Run a command in the lease's container on what `feed` writes, in a thread, which may be much; how it ended.
         counted: hears, in the loop, of so many bytes more. What `feed` raises is raised, and ends the command.
         """
-        path = f"/v1/leases/{format_lease(lease)}/exec"
+        try:
+            status, answer = await self._command(
+                InputRequest,
+                lease,
+                "/exec",
+                command,
+                counted,
+                lambda request, heard: request.run(feed, heard),
+            )
+        except FeedFailed as failed:
+            raise failed.error from None
+        if status != httpx.codes.OK:
+            raise _refused(status, answer)
+        return _understood(CommandEnd, answer)
+
+    async def exec_from(
+        self,
+        lease: int,
+        command: Sequence[str],
+        take: Take,
+        given: bytes = b"",
+        counted: Callable[[int], None] = lambda count: None,
+    ) -> CommandEnd:
+        """Run a command in the lease's container on `given`, of some KiB, and have `take` read what it writes, in a
+        thread, which may be much; how it ended. counted: hears, in the loop, of so many bytes more. What `take` raises
+        is raised, unless the command has written all it had and failed.
+        """
+        try:
+            status, answer = await self._command(
+                OutputRequest,
+                lease,
+                "/exec/output",
+                command,
+                counted,
+                lambda request, heard: request.run(given, take, heard),
+            )
+        except TakeFailed as failed:
+            if failed.answer is None or not (end := _end_of(failed.answer[1])).exit:
+                raise failed.error from None
+            return end
+        if status != httpx.codes.OK:
+            raise _refused(status, answer)
+        return _end_of(answer)
+
+    async def _command(
+        self,
+        kind: type[S],
+        lease: int,
+        ending: str,
+        command: Sequence[str],
+        counted: Callable[[int], None],
+        run: Callable[[S, Callable[[int], None]], Answer],
+    ) -> Answer:
+        """What a request about a command comes to, which `run` makes in a thread."""
+        path = f"/v1/leases/{format_lease(lease)}{ending}"
         query = str(httpx.QueryParams({"command": orjson.dumps(list(command)).decode()}))
         base, loop = await self._base(), asyncio.get_running_loop()
 
@@ -436,7 +493,7 @@ class AgentClient:
 
         async def ask() -> Answer:
             signed = await self._sign("POST", path, query, "lease.exec", lease, EMPTY_BODY)
-            request = InputRequest(
+            request = kind(
                 base,
                 f"{path}?{query}",
                 signed,
@@ -445,18 +502,13 @@ class AgentClient:
                 connect=CONNECT_SECONDS,
                 answer=ANSWER_SECONDS,
             )
-            return await _run_in_thread(request, feed, heard)
+            return await _run_in_thread(request, lambda: run(request, heard))
 
         try:
-            status, answer = await self._persist(ask)
-        except FeedFailed as failed:
-            raise failed.error from None
+            return await self._persist(ask)
         except OSError as error:
             self._found = None
             raise AgentUnreachable(f"The agent at {base} does not answer: {error};", "try again.") from error
-        if status != httpx.codes.OK:
-            raise _refused(status, answer)
-        return _understood(CommandEnd, answer)
 
     # How
 
@@ -677,15 +729,23 @@ async def _read(response: httpx.Response) -> bytes:
         raise AgentError(f"The agent's answer cannot be read, since {error};", "tell its provider.") from None
 
 
-async def _run_in_thread(request: InputRequest, feed: Feed, counted: Callable[[int], None]) -> Answer:
-    """Given up, it is cut, and its thread is waited for: `feed` reads what its caller may take away then."""
-    working = asyncio.ensure_future(asyncio.to_thread(request.run, feed, counted))
+async def _run_in_thread(request: AgentSocket, run: Callable[[], Answer]) -> Answer:
+    """Given up, it is cut, and its thread is waited for: it uses what its caller may take away then."""
+    working = asyncio.ensure_future(asyncio.to_thread(run))
     try:
         return await asyncio.shield(working)
     finally:
         if not working.done():
             request.cut()
             await asyncio.gather(working, return_exceptions=True)
+
+
+def _end_of(answer: bytes) -> CommandEnd:
+    """How a command ended that wrote an answer. Raises AgentRefusal where the agent says that it does not know."""
+    with suppress(ValueError, KeyError, TypeError):
+        problem = orjson.loads(answer)
+        raise refusal(str(problem["type"]), str(problem["detail"]))
+    return _understood(CommandEnd, answer)
 
 
 def _understood(kind: type[D], answer: bytes) -> D:

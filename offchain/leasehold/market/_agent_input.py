@@ -1,30 +1,21 @@
-"""A request whose body has no length yet and may be long: written from a thread, straight into TLS.
-
-By the event loop each MiB would be copied, framed and encrypted in pieces, which for much input costs more than all
-that is done with it there. Only such a body goes by this way.
-"""
+"""A request whose body has no length yet and may be long: written from a thread, straight into TLS."""
 
 from __future__ import annotations
 
 import contextlib
-import socket
 import ssl
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from typing import BinaryIO, Final, cast
-from urllib.parse import urlsplit
 
+from leasehold.market._agent_socket import AgentSocket, Answer, answer_of
 from leasehold.market.wire import AgentUnreachable
 
 Feed = Callable[[BinaryIO], None]
 """Writes a body to what it is given, which only takes bytes and tells how many."""
-Answer = tuple[int, bytes]
-"""Status and body."""
 PIECE: Final = 256 * 1024
 """Bytes that are gathered before they are sent."""
-_LONGEST_LINE: Final = 16 * 1024
-_MOST_LINES: Final = 100
-_MOST_ANSWER: Final = 64 * 1024
 _CONTINUE: Final = 100
+_LINES: Final = {"Transfer-Encoding": "chunked", "Expect": "100-continue"}
 
 
 class FeedFailed(Exception):
@@ -35,30 +26,8 @@ class FeedFailed(Exception):
         self.error = error
 
 
-class InputRequest:
-    """One POST to `target`, on a connection of its own. connect, answer: seconds that being let in and each answer may
-    take; how long the body takes is the other side's affair.
-    """
-
-    def __init__(
-        self,
-        base: str,
-        target: str,
-        headers: Mapping[str, str],
-        *,
-        tls: ssl.SSLContext,
-        options: Iterable[tuple[int, int, int]] = (),
-        connect: float,
-        answer: float,
-    ) -> None:
-        self._address = urlsplit(base)
-        self._target = target
-        self._headers = headers
-        self._tls = tls
-        self._options = tuple(options)
-        self._seconds = connect, answer
-        self._socket: ssl.SSLSocket | None = None
-        self._cut = False
+class InputRequest(AgentSocket):
+    """One whose body is written here."""
 
     def run(self, feed: Feed, counted: Callable[[int], None]) -> Answer:
         """Send what `feed` writes, if it is awaited; what is answered. It blocks, until `cut` is called elsewhere.
@@ -68,9 +37,9 @@ class InputRequest:
             OSError: `feed` was not called, so that it can be tried again. AgentUnreachable: it broke off later.
             FeedFailed: `feed` raised.
         """
-        with self._connected() as connection, connection.makefile("rb") as answers:
-            self._ask(connection)
-            answer = _answer(answers)
+        with self.connected() as connection, connection.makefile("rb") as answers:
+            self.ask(connection, _LINES)
+            answer = answer_of(answers)
             if answer[0] != _CONTINUE:
                 return answer
             connection.settimeout(None)
@@ -78,52 +47,9 @@ class InputRequest:
             with contextlib.suppress(_Gone):  # what it has said before says why
                 _give(feed, body)
             try:
-                return _answer(answers)
+                return answer_of(answers)
             except OSError as error:
                 raise AgentUnreachable("The connection to the agent broke off;", "try again.") from error
-
-    def cut(self) -> None:
-        """End it, whatever another thread is about: that gets an error."""
-        self._cut = True
-        if self._socket is not None:
-            with contextlib.suppress(OSError):
-                # Not the TLS socket's own, after which what is still being written would go out in the clear.
-                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
-
-    @contextlib.contextmanager
-    def _connected(self) -> Iterator[ssl.SSLSocket]:
-        connect, answer = self._seconds
-        host, port = self._address.hostname or "", self._address.port or 443
-        with socket.create_connection((host, port), connect) as plain:
-            for option in self._options:
-                plain.setsockopt(*option)
-            with self._tls.wrap_socket(plain, server_hostname=host) as connection:
-                self._socket = connection
-                if self._cut:
-                    raise BrokenPipeError("The request was given up.")
-                connection.settimeout(answer)
-                yield connection
-
-    def _ask(self, connection: ssl.SSLSocket) -> None:
-        lines = {"Host": self._address.netloc, "Transfer-Encoding": "chunked", "Expect": "100-continue"}
-        head = "".join(f"{name}: {value}\r\n" for name, value in {**lines, **self._headers}.items())
-        connection.sendall(f"POST {self._target} HTTP/1.1\r\n{head}\r\n".encode("ascii"))
-
-
-def _answer(answers: BinaryIO) -> Answer:
-    """What the other side says next. Raises OSError."""
-    line = answers.readline(_LONGEST_LINE)
-    words = line.split(None, 2)
-    if not line.endswith(b"\n") or len(words) < 2 or not words[1].isdigit():
-        raise ConnectionResetError("The connection ended without an answer.")
-    length = 0
-    for _ in range(_MOST_LINES):
-        name, _, value = answers.readline(_LONGEST_LINE).partition(b":")
-        if not name.strip():
-            break
-        if name.strip().lower() == b"content-length" and value.strip().isdigit():
-            length = min(int(value), _MOST_ANSWER)
-    return int(words[1][:3]), answers.read(length)
 
 
 class _Gone(Exception):

@@ -15,6 +15,8 @@ from leasehold.workload._code_tree import CHUNK, MAX_CODE_TREE
 
 PACK: Final = 7 << 20
 """Bytes of pieces after which a pack is full."""
+FIRST: Final = 1 << 20
+"""And the first one, by whose way it is told how fast the others travel."""
 MAX_PACK: Final = PACK + CHUNK
 MAX_PACKED: Final = MAX_PACK + (MAX_PACK >> 4) + 4096
 """What a pack comes to, packed, at most: what does not compress grows a little."""
@@ -24,15 +26,15 @@ _SIZE: Final = struct.Struct(">I")
 
 
 def packs(pieces: Iterable[bytes], compress: Callable[[], bool] = lambda: True) -> Iterator[bytes]:
-    """Pieces as packs, each full but the last. `compress` is asked before each."""
+    """Pieces as packs, each full but the last, the first one smaller. `compress` is asked before each."""
     framed: list[bytes] = []
-    size = 0
+    size, full = 0, FIRST
     for piece in pieces:
         framed += (_SIZE.pack(len(piece)), piece)
         size += len(piece)
-        if size >= PACK:
+        if size >= full:
             yield _packed(framed, compress())
-            framed, size = [], 0
+            framed, size, full = [], 0, PACK
     if framed:
         yield _packed(framed, compress())
 

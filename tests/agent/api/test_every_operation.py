@@ -30,6 +30,7 @@ RIGHTS = {
     "lease_statement": "lease.status",
     "offer_code": "lease.code",
     "put_code": "lease.code",
+    "exec_output": "lease.exec",
 }
 """What a request for an operation is signed for, where its name does not say so."""
 UPGRADE = {

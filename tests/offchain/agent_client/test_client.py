@@ -565,6 +565,110 @@ async def test_an_answer_to_much_input_that_is_not_understood(world: World) -> N
             await client.exec_on(LEASE, ["cat"], lambda writer: None)
 
 
+async def test_a_command_with_much_output(world: World) -> None:
+    heard, taken = list[int](), list[bytes]()
+
+    def take(source: BinaryIO) -> None:
+        taken.append(source.read(3))
+        while data := source.read(1 << 20):
+            taken.append(data)
+
+    async with world.client() as client:
+        script = "cat; head -c 5000000 /dev/zero; echo aside >&2; exit 3"
+        end = await client.exec_from(LEASE, ["sh", "-c", script], take, b"given", heard.append)
+        assert (end.exit, end.said) == (3, "aside\n")
+        assert taken[0] == b"giv"
+        assert b"".join(taken) == b"given" + bytes(5_000_000)
+        assert sum(heard) == 5_000_005
+        whole = list[bytes]()
+        await client.exec_from(LEASE, ["echo", "all"], lambda source: whole.append(source.read()))
+        assert whole == [b"all\n"]
+        assert (await client.exec_from(LEASE, ["sh", "-c", "echo x; exit 4"], lambda source: None)).exit == 4
+
+
+async def test_output_that_cannot_be_kept_here_ends_the_command(world: World) -> None:
+    def take(source: BinaryIO) -> None:
+        source.read(10)
+        raise FileNotFoundError("it is gone")
+
+    def none(source: BinaryIO) -> None:
+        assert not source.read()
+        raise ValueError("no archive")
+
+    async with world.client() as client:
+        with pytest.raises(FileNotFoundError, match="it is gone"):
+            await client.exec_from(LEASE, ["cat", "/dev/zero"], take)
+        await ended(world)
+        with pytest.raises(ValueError, match="no archive"):
+            await client.exec_from(LEASE, ["true"], none)
+        assert (await client.exec_from(LEASE, ["false"], none)).exit == 1, "what failed there is why"
+
+
+async def test_output_is_given_up_with_whoever_takes_it(world: World) -> None:
+    begun = threading.Event()
+
+    def take(source: BinaryIO) -> None:
+        begun.set()
+        while source.read(1 << 20):
+            pass
+
+    async with world.client() as client:
+        asking = asyncio.create_task(client.exec_from(LEASE, ["cat", "/dev/zero"], take))
+        await asyncio.to_thread(begun.wait)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await ended(world)
+
+
+async def test_output_that_nobody_may_have(world: World) -> None:
+    def take(source: BinaryIO) -> None:
+        raise AssertionError("there was some")
+
+    async with world.client(signer=LocalSigner(b"\7" * 32)) as client:
+        with pytest.raises(NotYourLease):
+            await client.exec_from(LEASE, ["cat"], take)
+
+
+_CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        (b"HTTP/1.1 200 OK\r\n\r\n",),
+        (_CHUNKED + b"-5\r\n",),
+        (_CHUNKED + b"0\r\n\r\n",),
+        (_CHUNKED + b"8\r\n\0\0\0\5abcd\r\n0\r\n\r\n",),
+        (_CHUNKED + b"ff\r\n\0\0\0\5a",),
+        (_CHUNKED + b"5\r\n\0\0\0\1x\r\n",),
+    ],
+)
+async def test_an_agent_that_breaks_off_under_much_output(world: World, words: tuple[bytes, ...]) -> None:
+    async with speaking(world, *words) as base, world.client(base) as client:
+        with pytest.raises(AgentUnreachable):
+            await client.exec_from(LEASE, ["cat"], lambda source: None)
+
+
+@pytest.mark.parametrize(
+    ("end", "error"),
+    [
+        (b"[]", AgentError),
+        (b"", AgentError),
+        (b'{"type":"not-running","detail":"The container has ended."}', NotRunning),
+    ],
+)
+async def test_an_end_of_much_output_that_is_no_exit_code(
+    world: World, end: bytes, error: type[Exception]
+) -> None:
+    body = bytes(4) + end
+    words = _CHUNKED + b"%x\r\n" % len(body) + body + b"\r\n0\r\n\r\n"
+    async with speaking(world, words) as base, world.client(base) as client:
+        with pytest.raises(error):
+            await client.exec_from(LEASE, ["cat"], lambda source: None)
+
+
 async def test_leaving_the_block_ends_the_command(world: World) -> None:
     async with world.client() as client:
         async with client.exec(LEASE, ["sh", "-c", "echo up; sleep 1000"]) as stream:

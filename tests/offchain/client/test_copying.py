@@ -18,9 +18,9 @@ from leasehold.client._copying import Copied, CopyTarget, copy_in, unpacking
 from leasehold.client._syncing import SyncEntry, SyncOptions, _batches, _parsed, differing, sync_in
 from leasehold.copying import CodeFolder, SshFiles, SshHost, exclude, include, ssh_config
 from leasehold.datasets import Budget
-from leasehold.errors import DatasetError, DestinationExists
+from leasehold.errors import CodeInvalid, DatasetError, DestinationExists
 from leasehold.home import CodeMemory
-from leasehold.market import Feed
+from leasehold.market import Feed, Take
 from leasehold.market.wire import CodeRefused, CodeTaken, CodeWanted, CommandEnd, NotRunning
 from leasehold.workload import CodeKind, CodeTree, survey, unpacked
 
@@ -94,19 +94,16 @@ async def test_what_nobody_asked_for_is_left(tmp_path: Path) -> None:
         for name in ("other/x", "data/in", "data/../../up", "data"):
             out.addfile(tarfile.TarInfo(name))
     budget, left = Budget(None, "data"), list[str]()
-    async with unpacking(
-        CopyTarget(tmp_path / "here", budget, "data", "here", folder=True), budget, left
-    ) as take:
-        await take(archive.getvalue())
+    with CopyTarget(tmp_path / "here", budget, "data", "here", folder=True) as target:
+        unpacking(target, budget, left)(io.BytesIO(archive.getvalue()))
     assert [path.name for path in (tmp_path / "here").iterdir()] == ["in"]
     assert len(left) == 3
 
 
 async def test_what_is_no_tar_is_said(tmp_path: Path) -> None:
     budget = Budget(None, "data")
-    with pytest.raises(DatasetError):
-        async with unpacking(CopyTarget(tmp_path, budget, "data", "x", folder=True), budget, []) as take:
-            await take(b"no tar" * 1000)
+    with CopyTarget(tmp_path, budget, "data", "x", folder=True) as target, pytest.raises(DatasetError):
+        unpacking(target, budget, [])(io.BytesIO(b"no tar" * 1000))
 
 
 # -------------------------------------------------------------------------------------------------------- a shell
@@ -118,10 +115,17 @@ class Commands:
     def __init__(self, has: Sequence[str], said: Sequence[tuple[int, bytes]] = (), code: int = 0) -> None:
         self.has, self.said, self.code, self.given, self.ran = has, said, code, b"", list[list[str]]()
 
-    @asynccontextmanager
-    async def exec(self, lease: int, command: list[str]) -> AsyncIterator[Commands]:
+    async def exec_from(
+        self,
+        lease: int,
+        command: list[str],
+        take: Take,
+        given: bytes = b"",
+        counted: Callable[[int], None] = lambda count: None,
+    ) -> CommandEnd:
         self.ran.append(command)
-        yield self
+        take(io.BytesIO(b"".join(data for fd, data in self.said if fd == 1)))
+        return CommandEnd(exit=self._exit(), said=self._aside())
 
     async def exec_on(
         self, lease: int, command: list[str], feed: Feed, counted: Callable[[int], None]
@@ -131,21 +135,14 @@ class Commands:
         feed(body)
         self.given = body.getvalue()
         counted(len(self.given))
-        return CommandEnd(exit=self.code, said=b"".join(data for _, data in self.said).decode())
+        return CommandEnd(exit=self.code, said=self._aside())
 
-    async def write(self, data: bytes) -> None:
-        self.given += data
-
-    async def write_eof(self) -> None: ...
-
-    async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
-        await asyncio.sleep(0)
-        for piece in self.said:
-            yield piece
-
-    async def wait(self) -> int:
+    def _exit(self) -> int:
         here = self.ran[-1][0] in self.has
         return (0 if self.ran[-1][-1] == "exit 0" else self.code) if here else 127
+
+    def _aside(self) -> str:
+        return b"".join(data for fd, data in self.said if fd != 1).decode()
 
 
 async def test_the_first_shell_that_is_there() -> None:
@@ -190,6 +187,16 @@ async def test_only_what_differs_goes_in(tmp_path: Path) -> None:
     before = list(agent.ran)
     assert (await sync_in(LeaseShell(cast(Any, agent), 1), tmp_path, "/there", SyncOptions())).sent == ()
     assert len(agent.ran) == len(before) + 3, "two looks for a shell, and one at the folder"
+
+
+async def test_a_folder_that_is_not_here_is_said_whatever_the_other_side_does(tmp_path: Path) -> None:
+    class Slow(Commands):
+        async def exec_from(self, *given: Any) -> CommandEnd:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    with pytest.raises(CodeInvalid):
+        await sync_in(LeaseShell(cast(Any, Slow(["/bin/sh"])), 1), tmp_path / "none", "/x", SyncOptions())
 
 
 def _names(archive: bytes) -> list[str]:
@@ -292,6 +299,27 @@ async def test_what_is_refused_is_not_tried_again(code: Any) -> None:
     with pytest.raises(CodeRefused):
         await handed(agent, code)
     assert agent.offers == 1
+
+
+@pytest.mark.parametrize("seconds", [0.001, 1000.0])
+async def test_what_goes_fast_is_not_compressed(
+    code: Any, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """The first pack tells, which is small and goes alone."""
+    now, packs = 0.0, list[bytes]()
+    monkeypatch.setattr("leasehold.client._code.time.monotonic", lambda: now)
+
+    class Link(Agent):
+        async def put_code(self, lease: int, pack: bytes) -> CodeTaken:
+            nonlocal now
+            now += seconds
+            packs.append(pack)
+            return await super().put_code(lease, pack)
+
+    await handed(Link(), code)
+    folded = [pack.startswith(b"\x28\xb5\x2f\xfd") for pack in packs]
+    assert len(packs) >= 3
+    assert folded == [False, *[seconds > 1] * (len(packs) - 1)]
 
 
 def test_what_was_read_is_remembered_for_a_folder(tmp_path: Path) -> None:
