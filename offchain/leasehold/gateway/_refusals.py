@@ -90,7 +90,7 @@ class Busy(GatewayRefusal):
 class AgentSilent(GatewayRefusal):
     """The machine's agent cannot be reached, or answers what no agent does."""
 
-    code = "agent-unreachable"
+    code = "agent-silent"
     status: ClassVar[int] = 502
     title: ClassVar[str] = "The machine's agent does not answer"
 

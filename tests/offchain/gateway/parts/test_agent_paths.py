@@ -15,7 +15,6 @@ EXAMPLES = {
     "machine": "7",
     "digest": "ab" * 32,
     "key": "cd" * 32,
-    "recipient": "age1" + "q" * 58,
     "name": "my-data",
     "recipient": "age1" + "q" * 58,
     "session": "0x" + "ef" * 20,
