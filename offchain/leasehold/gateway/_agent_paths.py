@@ -59,7 +59,6 @@ CALLS: Final = (
     _call("PUT", rf"{_LEASE}/closing-orders/{_DIGEST}", MAX_ORDER),
     _call("PUT", rf"{_LEASE}/code(?:-packs)?/{_DIGEST}", MAX_CODE),
     _call("PUT", rf"{_LEASE}/ssh/{_DIGEST}"),
-    _call("PUT", rf"{_LEASE}/image/age1[02-9ac-hj-np-z]{{58}}"),
     _call("PUT", rf"{_LEASE}/volumes/{_NAME}/export"),
     _call("DELETE", rf"{_LEASE}/volumes/{_NAME}"),
     _call("DELETE", rf"{_LEASE}/sessions/0x[0-9a-f]{{40}}"),
