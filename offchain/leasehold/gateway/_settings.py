@@ -9,7 +9,6 @@ from typing import Final
 from leasehold.chain import SCHEMA, Deployment
 
 DEFAULT_RPC: Final = ("http://127.0.0.1:8545",)
-_PACKAGED: Final = Path(__file__).parent / "_dapp"
 DEFAULT_IPFS: Final = "/ip4/127.0.0.1/tcp/5001"
 
 
@@ -43,8 +42,3 @@ class GatewaySettings:
     def database_url(self) -> str:
         """Where the index is. Each form of it has its file."""
         return self.database or f"sqlite:///{self.home / f'gateway-{SCHEMA}.db'}"
-
-
-def packaged_dapp() -> Path | None:
-    """The folder of the dApp's files that came with this package; `None` where it was built without."""
-    return _PACKAGED if (_PACKAGED / "index.html").is_file() else None
