@@ -22,7 +22,8 @@ from leasehold._faces import face
 if TYPE_CHECKING:
     from leasehold.gateway._app import create_app, openapi
     from leasehold.gateway._serving import serve
-    from leasehold.gateway._settings import GatewaySettings, packaged_dapp
+    from leasehold.gateway._settings import GatewaySettings
+    from leasehold.gateway._site import packaged_dapp
 
 __all__ = [
     "GatewaySettings",
@@ -35,7 +36,8 @@ __all__ = [
 _PARTS = {
     "_app": ("create_app", "openapi"),
     "_serving": ("serve",),
-    "_settings": ("GatewaySettings", "packaged_dapp"),
+    "_settings": ("GatewaySettings",),
+    "_site": ("packaged_dapp",),
 }  # fmt: skip
 if not TYPE_CHECKING:
     __getattr__ = face(__name__, _PARTS)

@@ -9,7 +9,6 @@ from typing import Final
 from leasehold.chain import SCHEMA, Deployment
 
 DEFAULT_RPC: Final = ("http://127.0.0.1:8545",)
-_PACKAGED: Final = Path(__file__).parent / "_dapp"
 DEFAULT_IPFS: Final = "/ip4/127.0.0.1/tcp/5001"
 
 
@@ -55,8 +54,3 @@ class GatewaySettings:
         if self.database is not None and not self.database.startswith("sqlite"):
             return self.database
         return f"sqlite+aiosqlite:///{self.home / 'gateway-state.db'}"
-
-
-def packaged_dapp() -> Path | None:
-    """The folder of the dApp's files that came with this package; `None` where it was built without."""
-    return _PACKAGED if (_PACKAGED / "index.html").is_file() else None

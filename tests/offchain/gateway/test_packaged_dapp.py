@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leasehold.gateway import _settings as settings
-from leasehold.gateway import packaged_dapp
+from leasehold.gateway import _site, packaged_dapp
 
 
 @pytest.fixture
@@ -21,7 +20,7 @@ def dapp() -> Path:
 def test_a_package_that_was_built_without_it_has_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settings, "_PACKAGED", tmp_path)
+    monkeypatch.setattr(_site, "_PACKAGED", tmp_path)
     assert packaged_dapp() is None
 
 
