@@ -69,7 +69,7 @@ export default function TerminalPart({ agent, lease }: { agent: AgentClient; lea
           </button>
         )}
       </div>
-      <div ref={place} className="terminal" />
+      <div ref={place} className="shell" />
       {ended !== null && typeof ended !== "number" && <ProblemView error={ended} />}
     </section>
   );

@@ -5,8 +5,11 @@
 export function sheetsForStyles(target: Document): { readonly document: Document; readonly dispose: () => void } {
   const sheets: CSSStyleSheet[] = [];
   const createElement = (name: string, options?: ElementCreationOptions): HTMLElement => {
-    const element = target.createElement(name, options);
-    if (name.toLowerCase() === "style") sheets.push(adopted(target, element));
+    if (name.toLowerCase() !== "style") return styledByObject(target.createElement(name, options));
+    // Even an empty style element is refused once it is in the page: something that is none takes its place.
+    const element = target.createElement("span");
+    element.hidden = true;
+    sheets.push(adopted(target, element));
     return element;
   };
   const document = new Proxy(target, {
@@ -38,4 +41,14 @@ function adopted(target: Document, element: HTMLElement): CSSStyleSheet {
   }
   Object.defineProperty(element, "sheet", { get: () => sheet });
   return sheet;
+}
+
+/** A `style` attribute that a script writes is refused, too; the same said to the element's style object is not. */
+function styledByObject(element: HTMLElement): HTMLElement {
+  const setAttribute = element.setAttribute.bind(element);
+  element.setAttribute = (name, value) => {
+    if (name === "style") element.style.cssText = value;
+    else setAttribute(name, value);
+  };
+  return element;
 }
