@@ -1,13 +1,21 @@
+export interface Sheets {
+  readonly document: Document;
+  /** Has whatever `act` makes by the page's own document go the same way: xterm takes that one for its scrollbar. */
+  readonly during: (act: () => void) => void;
+  readonly dispose: () => void;
+}
+
 /**
  * A document whose `<style>` elements are adopted stylesheets: a policy without unsafe-inline refuses the text of an element
  * that a script makes, and takes a sheet that it fills.
  */
-export function sheetsForStyles(target: Document): { readonly document: Document; readonly dispose: () => void } {
+export function sheetsForStyles(target: Document): Sheets {
   const sheets: CSSStyleSheet[] = [];
+  const make = target.createElement;
   const createElement = (name: string, options?: ElementCreationOptions): HTMLElement => {
-    if (name.toLowerCase() !== "style") return styledByObject(target.createElement(name, options));
+    if (name.toLowerCase() !== "style") return styledByObject(make.call(target, name, options));
     // Even an empty style element is refused once it is in the page: something that is none takes its place.
-    const element = target.createElement("span");
+    const element = make.call(target, "span");
     element.hidden = true;
     sheets.push(adopted(target, element));
     return element;
@@ -19,10 +27,18 @@ export function sheetsForStyles(target: Document): { readonly document: Document
       return typeof value === "function" ? value.bind(document) : value;
     },
   });
+  const during = (act: () => void): void => {
+    target.createElement = createElement as Document["createElement"];
+    try {
+      act();
+    } finally {
+      target.createElement = make;
+    }
+  };
   const dispose = (): void => {
     target.adoptedStyleSheets = target.adoptedStyleSheets.filter((sheet) => !sheets.includes(sheet));
   };
-  return { document, dispose };
+  return { document, during, dispose };
 }
 
 /** The sheet that holds whatever is written into the element; the element itself stays empty. */
