@@ -19,6 +19,8 @@ AgentError
 │   └── WrongVolumeKey  it was made under another key
 ├── VolumeHeld          another lease has it
 ├── CheckpointFailed    no checkpoint can be made of what is there
+├── CommitFailed        no image can be made of a container
+├── CommitUnderWay      one is being made of it for another key
 ├── GasKept             the operator's last gas is for answers
 │   └── ClosingTooDear  closing a lease for its tenant would cost more than this host gives
 ├── OrderVoid           a closing order that is not taken
@@ -147,6 +149,19 @@ class VolumeHeld(AgentError):
 
 class CheckpointFailed(AgentError):
     """No checkpoint can be made of what is there; the text says why, for the lease's tenant."""
+
+
+class CommitFailed(AgentError):
+    """No image can be made of a container; the text says why, for the lease's tenant."""
+
+
+class CommitUnderWay(AgentError):
+    """An image is being made of the lease for another key."""
+
+    code = "too-many-requests"
+
+    def __init__(self) -> None:
+        super().__init__("An image is being made of this lease already: wait for that.")
 
 
 class LimitNotHeld(AgentError):

@@ -148,6 +148,22 @@ class CheckpointFacts:
 
 
 @dataclass(frozen=True)
+class CommitFacts:
+    """The last whole image of a lease's container, which lies sealed to `recipient` at `cid`: `size` bytes, begun `at`
+    (unix seconds). running: one is being made, of which `read` bytes have been read. trouble: why the last attempt made
+    none.
+    """
+
+    cid: str = ""
+    recipient: str = ""
+    size: int = 0
+    at: int = 0
+    running: bool = False
+    read: int = 0
+    trouble: str = ""
+
+
+@dataclass(frozen=True)
 class VolumeFacts:
     """A volume that a lease names: `size` bytes of the host's disk, of which `used` where it is open; None of both
     where it is not here. attached: to this lease.
@@ -248,6 +264,16 @@ class LeaseRuntime(Protocol):
 
     async def take_checkpoint(self, lease: int) -> None:
         """Begin to take one now, unless one is being taken. Raises NoContainer where it has no folder for them."""
+        ...
+
+    async def committed(self, lease: int) -> CommitFacts:
+        """The image that its tenant has had made of its container."""
+        ...
+
+    async def commit(self, lease: int, recipient: str) -> None:
+        """Begin to make an image of its container, sealed to an age recipient, unless that is being made. Raises
+        NoContainer where it does not run, CommitUnderWay while one is made for another key.
+        """
         ...
 
     async def standing(self, lease: int) -> Standing:

@@ -67,6 +67,7 @@ from leasehold_agent.reconciling import (
     CardHealth,
     Carrying,
     Checkpoints,
+    Committing,
     Containers,
     DockerRuntime,
     Host,
@@ -219,6 +220,7 @@ async def make_host(
         lambda: max(0, shutil.disk_usage(settings.state_dir).free - settings.disk_reserve),
         settings.fetch_seconds,
     )
+    checkpoints = Checkpoints(containers, volumes, leases, carrying)
     host = Host(
         facts=HostFacts(
             settings,
@@ -240,7 +242,10 @@ async def make_host(
         ),
         volumes=volumes,
         carrying=carrying,
-        checkpoints=Checkpoints(containers, volumes, leases, carrying),
+        checkpoints=checkpoints,
+        committing=Committing(
+            containers, leases, carrying, checkpoints, settings.state_dir / "commits", settings.image_limit
+        ),
         chain=gate,
         endpoint=lambda desired, ports: endpoint_document(settings, identity, desired, ports),
         estranged=estranged,

@@ -4,12 +4,15 @@
 
     taken = await pool.carry_out(TakeCheckpoint(lease.id))
     # and on another machine: workload.restored_from(taken.cid)
+    # or at home: await pool.carry_out(GetCheckpoint(Path("state"), lease.id))
 
 A workload says how often one is taken, and of what (`docs/reference/workload.md`).
 """
 
 from leasehold.client import (
+    CheckpointGot,
     CheckpointTaken,
+    GetCheckpoint,
     TakeCheckpoint,
     checkpoints_of,
     keep_checkpoint,
@@ -17,7 +20,9 @@ from leasehold.client import (
 )
 
 __all__ = [
+    "CheckpointGot",
     "CheckpointTaken",
+    "GetCheckpoint",
     "TakeCheckpoint",
     "checkpoints_of",
     "keep_checkpoint",

@@ -25,6 +25,7 @@ from leasehold_agent._runtime import (
     WHOLE_LOG,
     CheckpointFacts,
     CommandStream,
+    CommitFacts,
     LeaseHandle,
     LogView,
     Standing,
@@ -79,6 +80,7 @@ class LocalLeases:
         self.takes_orders = True
         self.standings: dict[int, Standing] = {}
         self.volumes_of: dict[int, list[VolumeFacts]] = {}
+        self.committed_of: dict[int, CommitFacts] = {}
         self.cid = ""
         self.powered: list[tuple[int, Wish]] = []
         self.views: list[LogView] = []
@@ -144,6 +146,13 @@ class LocalLeases:
 
     async def take_checkpoint(self, lease: int) -> None:
         raise NoContainer("The lease has no folder for checkpoints attached.")
+
+    async def committed(self, lease: int) -> CommitFacts:
+        return self.committed_of.get(lease, CommitFacts())
+
+    async def commit(self, lease: int, recipient: str) -> None:
+        """It is done at once."""
+        self.committed_of[lease] = CommitFacts(self.cid, recipient, size=9, at=1)
 
     async def volumes(self, lease: int) -> Sequence[VolumeFacts]:
         return self.volumes_of.get(lease, [])

@@ -96,12 +96,21 @@ class Agent:
         self.results = Publishing(chain, containers, self.book, supplies, cast(Any, None))
         self.starting = Starting(chain, containers, self.book, cast(Any, self.node), lambda *_: DOCUMENT)
         volumes = devices = readers = cast(Any, Obliging())
-        carrying = checkpoints = cast(Any, NoExports())
+        carrying = checkpoints = committing = cast(Any, NoExports())
         self.changes = Changes(
-            chain, containers, self.book, volumes, carrying, checkpoints, self.results, devices
+            chain, containers, self.book, volumes, carrying, checkpoints, committing, self.results, devices
         )
         self.ending = Ending(
-            chain, containers, self.book, volumes, carrying, checkpoints, self.results, devices, readers
+            chain,
+            containers,
+            self.book,
+            volumes,
+            carrying,
+            checkpoints,
+            committing,
+            self.results,
+            devices,
+            readers,
         )
 
 

@@ -67,7 +67,7 @@ async def test_a_lease_that_grows_while_a_card_is_lost_waits_for_it(
     """Or it would pay for two cards and compute on one, since its container would count as made for both."""
     engine = Engine()
     changes = Changes(
-        cast(Any, None), cast(Any, OneContainer(engine)), book, *(cast(Any, None) for _ in range(5))
+        cast(Any, None), cast(Any, OneContainer(engine)), book, *(cast(Any, None) for _ in range(6))
     )
     with pytest.raises(Declined, match="does not answer"):
         await changes.resize(DESIRED, before, LOST)

@@ -8,7 +8,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from http import HTTPStatus
 from typing import Any
+
+from docker.errors import APIError
 
 from devnet.site import Site
 from devnet.tenant import Tenant
@@ -157,7 +160,12 @@ class Crowd:
 
     def whole(self) -> bool:
         """Whether each lease has what it paid for, and nothing runs that nobody pays for."""
-        self.trouble = self._trouble()
+        try:
+            self.trouble = self._trouble()
+        except APIError as gone:  # ended or removed between the list and a question about it
+            if gone.status_code not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
+                raise
+            self.trouble = f"a container went while it was looked at: {gone.explanation}"
         return not self.trouble
 
     trouble: str = "it was not looked yet"

@@ -18,7 +18,7 @@ from devnet.engine import Engine
 from devnet.patience import patient
 from devnet.site import Site, make_site
 from devnet.world import World
-from leasehold.chain import LeaseClosed, LeaseStarted, Terms, cost
+from leasehold.chain import LeaseClosed, LeaseStarted, LeaseTerminated, Terms, cost
 
 pytestmark = pytest.mark.slow
 
@@ -109,8 +109,8 @@ def test_its_agent_and_then_its_engine_are_killed(site: Site, ends: Site) -> Non
 
 
 def test_it_is_given_notice(site: Site, ends: Site, tmp_path: Path) -> None:
-    """A spot lease: at the notice one is taken, and the last as its container has stopped."""
-    steps, renter = 150, ends.renter
+    """A spot lease: at the notice one is taken, and the last as its container has stopped. It is paid to its end."""
+    steps, renter, before = 150, ends.renter, holdings(ends)
     machine = ("--machine", str(ends.machine), "--spot", "--for", "12h")
     lease = str(renter("rent", *machine, *flags(ends, 100_000, "--checkpoint-every", "1h"))["lease"])
     ends.until(lambda: last_step(ends.logs(lease)) >= 3)
@@ -121,6 +121,10 @@ def test_it_is_given_notice(site: Site, ends: Site, tmp_path: Path) -> None:
     made = ends.until(lambda: [made for made in kept(renter, lease) if made["why"] == "stop"], patient(90))
     assert kept(renter, lease)[0]["why"] == "notice"
     renter("close", lease, "--yes")
+    (noticed,), (started,) = ends.events(LeaseTerminated, lease), ends.events(LeaseStarted, lease)
+    assert noticed.penalty == 0  # that is what the price was for
+    assert paid(ends, lease) == cost(SPOT_PRICE, 8, noticed.end - (started.log.timestamp or 0))
+    assert holdings(ends) == before - paid(ends, lease)
     source = ("--checkpoint-from", made[-1]["cid"], "--machine", str(site.machine), "--batch", "--for", "1h")
     again = str(renter("rent", *source, *flags(site, max(steps, done + 20)))["lease"])
     assert began_at(site, again) >= done

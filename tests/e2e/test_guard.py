@@ -20,12 +20,27 @@ from devnet.engine import Engine
 from devnet.patience import patient
 from devnet.site import Site, make_site
 from devnet.world import World
-from leasehold.chain import LeaseExtended, LeaseOpened, LeaseRejected, LeaseStarted, format_lease, parse_lease
+from leasehold.chain import (
+    Challenged,
+    FailedOver,
+    LeaseClosed,
+    LeaseExtended,
+    LeaseOpened,
+    LeaseRejected,
+    LeaseStarted,
+    OutageOpened,
+    WorkloadSet,
+    cost,
+    format_lease,
+    parse_lease,
+)
 
 from .listeners import Listener, listening
 from .test_run import holdings, paid, record_of, results_of
 
 pytestmark = pytest.mark.slow
+
+PRICE, CHALLENGE_WINDOW = 15 * 10**17, 600
 
 LOOP = """\
 n=$(cat /checkpoint/step 2>/dev/null || echo 0)
@@ -149,6 +164,57 @@ def test_a_job_whose_machine_dies_goes_on_from_its_checkpoint_with_nobody_there(
     assert sum(f"goes on as lease {second}" in one for one in said) == 1
     assert len(listener.of("mail")) == len(listener.of("ntfy")) == len(said)
     assert not list((site.renter.home / "jobs").glob("*/loop.*"))  # its secrets go with it
+
+
+def test_a_lease_whose_machine_dies_goes_on_at_its_standby(
+    site: Site, other: Site, listener: Listener
+) -> None:
+    """Its agent and its container are killed. The guard has fetched its checkpoints, asks the machine on the chain,
+    shows that it does not answer, opens the standby, and gives it the last one: the result is the same, and both are
+    paid to the second.
+    """
+    told(site, listener, every=1, cheaper_by=0, idle_after=0, challenge=True, silent_after=2)
+    site.renter("wallet", "deposit", "20", "--yes")
+    before = holdings(site)
+    file = site.workload(
+        command=["sh", "-c", LOOP],
+        kind="batch",
+        checkpoint={"path": "/checkpoint", "interval": 10, "size": 64 << 20},
+        outputs=[{"path": "/outputs", "public": True}],
+    )
+    rented = site.renter(
+        "rent", "--file", str(file), "--machine", str(other.machine), "--backup", str(site.machine),
+        "--for", "6h", "--allow-unverified", "--yes",
+    )  # fmt: skip
+    lease = str(rented["lease"])
+    with guarding(site):
+        (kept,) = other.until(
+            lambda: list((site.renter.home / "checkpoints").glob(f"*/{parse_lease(lease)}")), patient(120)
+        )
+        first = kept.read_text()
+        other.until(lambda: kept.read_text() != first, patient(120))
+        other.host.kill()
+        for container in other.containers():
+            with other.engine.client() as client:
+                client.containers.get(container["Id"]).kill()
+        other.until(lambda: other.here(Challenged), patient(120))
+        site.world.anvil.advance(CHALLENGE_WINDOW + 1)
+        (moved,) = site.until(lambda: site.events(FailedOver, lease), patient(120))
+        standby = format_lease(moved.backup)
+        site.until(lambda: site.events(LeaseClosed, standby), patient(300))
+        listener.until(lambda: f"Lease {standby} goes on from the last" in str(listener.of("webhook")))
+    began = int(site.logs(standby).splitlines()[0].removeprefix("from "))
+    assert 0 < began <= 30
+    site.renter("results", standby, str(site.renter.home / "standby"))
+    (answer,) = (site.renter.home / "standby").rglob("answer")
+    assert answer.read_text() == "45\n"
+    (down,), (started,) = other.here(OutageOpened), other.events(LeaseStarted, lease)
+    assert started.log.timestamp is not None
+    assert paid(site, lease) == cost(PRICE, 8, down.from_ - started.log.timestamp)
+    assert holdings(site) == before - paid(site, lease) - paid(site, standby)
+    assert len(site.events(WorkloadSet, standby)) == 1
+    site.renter("guard", "once", "--yes")
+    assert not list(site.renter.home.glob("standbys/*/*.json"))  # its secrets go with it
 
 
 @pytest.mark.parametrize("moments", [range(1, 7), range(7, 13)], ids=["first", "later"])

@@ -13,10 +13,12 @@ from devnet.desk import ROOT, Desk
 from devnet.engine import Engine
 from devnet.nursery import Nursery
 from devnet.site import Site, make_site
+from devnet.transcript import blocks
 from devnet.walkthrough import Walkthrough
 from devnet.world import Party, World
 from leasehold.chain import LeaseStarted
 
+from .listeners import listening
 from .test_bad_input import address
 from .test_reorg import another_chain
 
@@ -90,6 +92,42 @@ def test_what_can_happen_to_a_lease(alone: Site, desk: Desk) -> None:
     with Walkthrough(terminals, moments, inside) as reader, contextlib.ExitStack() as undo:
         reader.define(FRIEND=address(friend))
         reader.walk(GUIDES / "changes.md")
+
+
+def test_leases_that_are_looked_after(alone: Site, desk: Desk) -> None:
+    """With one lease that a rule extends, and one that ends within the hour."""
+    party = somebody(alone, "looks-after", tokens=100)
+    me, hers = address(party), party.wallet("guard")
+    alone.world.fund(hers)
+    party("wallet", "deposit", "50", "--approve", "--yes")
+    machine = ("--machine", str(alone.machine), "--allow-unverified", "--yes", "--share", "1/8")
+    file = ("--file", str(alone.workload()))
+    party("rent", *file, *machine, "--for", "45m", "--name", "night")
+    party("rent", *file, *machine, "--for", "4h", "--label", "project=x")
+    (toml, *_) = blocks(GUIDES / "guard.md", "toml")
+
+    with listening() as listener:
+
+        def written() -> None:
+            topic = f'[guard.ntfy]\nurl = "http://127.0.0.1:{listener.http}/ntfy"'
+            (party.home / "config.toml").write_text(toml.text.replace("[guard.ntfy]", topic))
+
+        moments = {
+            "that stands there": written,
+            "the first alert has come": lambda: listener.until(
+                lambda: "end-near" in str(listener.of("ntfy"))
+            ),
+            "the guard has a wallet with coins for gas": lambda: None,
+        }
+        wallets = {**party.environment, "LEASEHOLD_WALLET": "looks-after"}
+        terminals = {name: desk.terminal(name or "reader", wallets) for name in ("", "guard")}
+        with Walkthrough(terminals, moments) as reader:
+            reader.define(ME=me, GUARD=hers)
+            reader.walk(GUIDES / "guard.md")
+    said = str(listener.of("ntfy"))
+    assert "night" in said
+    unit = party.home / ".config/systemd/user/leasehold-guard.service"
+    assert alone.world.anvil.url not in unit.read_text()
 
 
 def test_three_people_two_of_whom_sign(alone: Site, desk: Desk) -> None:

@@ -1,4 +1,5 @@
-"""Tutorials of a notebook, of a model that is served and of a lab, typed word for word; what they show is what happens.
+"""Tutorials of a notebook, of a model that is served, of a spot job and of a lab, typed word for word; what they show
+is what happens.
 
 There is no hub of images here: the templates are those that come along, as one's own, with `devnet.stand_ins` as image.
 """
@@ -11,15 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from devnet import stand_ins
+from devnet import images, stand_ins
 from devnet.desk import ROOT, Desk
+from devnet.engine import Engine
 from devnet.nursery import Nursery
 from devnet.patience import patient
 from devnet.site import Site, make_site
 from devnet.terminal import Terminal
 from devnet.walkthrough import Walkthrough
 from devnet.world import Party, World
-from leasehold.chain import LeaseClosed, LeaseStarted
+from leasehold.chain import LeaseClosed, LeaseStarted, LeaseTerminated, cost
 
 from .test_bad_input import address
 from .test_reorg import another_chain
@@ -28,6 +30,7 @@ pytestmark = pytest.mark.slow
 
 TUTORIALS = ROOT / "docs/tutorials"
 TEMPLATES = ROOT / "offchain/leasehold/workload/templates"
+SPOT_PRICE, TENTH = 12 * 10**17, 10**17
 BROWSER = '#!/bin/sh\ncurl --silent "$1/api" > "$HOME/seen.part" && mv "$HOME/seen.part" "$HOME/seen"\n'
 
 
@@ -95,6 +98,59 @@ def test_a_model_is_served(alone: Site, desk: Desk, reader: Party) -> None:
         walk.walk(TUTORIALS / "serving.md")
     (closed,) = alone.events(LeaseClosed)
     assert closed.paid > 0
+
+
+@pytest.fixture
+def two(world: World) -> Iterator[tuple[Site, Site]]:
+    """The two machines of a pool that sell spot leases, the cheaper first, each with an engine of its own."""
+    with (
+        another_chain(world) as chain,
+        Engine() as engine,
+        make_site(chain, "--spot-price", "1.2", tick_seconds=0.5) as first,
+    ):
+        images.load(engine.url, images.tiny())
+        with make_site(chain, "--spot-price", "1.3", engine=engine, tick_seconds=0.5) as second:
+            yield first, second
+
+
+def test_spot_with_checkpoints(two: tuple[Site, Site], desk: Desk) -> None:
+    """What is done twice is no more than one interval: the guard's log of checkpoints says where it was."""
+    first, second = two
+    party = first.world.party(f"spot-of-{first.renter.name}")
+    first.world.fund(party.wallet("spot"), tokens=100)
+    kept = set[str]()
+
+    def noted() -> set[str]:
+        kept.update(path.read_text() for path in party.home.glob("checkpoints/*/65536"))
+        return kept
+
+    def elsewhere() -> None:
+        (noticed,) = first.events(LeaseTerminated, "1")
+        first.world.anvil.advance(noticed.end - first.world.anvil.timestamp + 61)
+        second.until(lambda: second.events(LeaseStarted, "2"), patient(120))
+        second.until(lambda: "begins at" in second.logs("2"))
+
+    moments = {
+        "two checkpoints are kept": lambda: first.until(lambda: len(noted()) >= 2, patient(120)),
+        "the provider has given notice": lambda: first.provider("provider", "terminate", "1", "--yes"),
+        "the run goes on elsewhere": elsewhere,
+        "the guard has done all of it": lambda: second.until(
+            lambda: not list(party.home.glob("jobs/*/steps.json")), patient(400)
+        ),
+    }
+    terminals = {name: desk.terminal(name or "reader", party.environment) for name in ("", "guard")}
+    with Walkthrough(terminals, moments) as walk:
+        walk.define(IMAGE=first.tiny)
+        walk.walk(TUTORIALS / "spot.md")
+        begun = int(re.findall(r"begins at step (\d+)", second.logs("2"))[0])
+    assert begun > 0
+    (noticed,) = first.events(LeaseTerminated, "1")
+    started, closed = first.events(LeaseStarted), first.events(LeaseClosed)
+    times = [event.log.timestamp for event in started]
+    assert closed[0].paid + closed[0].fee == cost(SPOT_PRICE, 8, noticed.end - (times[0] or 0))
+    ended = closed[1].log.timestamp or 0
+    assert closed[1].paid + closed[1].fee == cost(SPOT_PRICE + TENTH, 8, ended - (times[1] or 0))
+    assert noticed.penalty == 0
 
 
 def test_a_lab_with_two_signatures(alone: Site, desk: Desk) -> None:

@@ -13,6 +13,7 @@ SOURCES = {"leasehold": ROOT / "offchain", "leasehold_agent": ROOT / "agent"}
 
 DOORS = (
     "checkpoints",
+    "commits",
     "copying",
     "groups",
     "guard",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -39,5 +40,9 @@ def test_a_few_by_name_are_looked_at_once_more(
 def test_what_the_tool_reads_is_what_pytest_writes(tmp_path: Path) -> None:
     (tmp_path / "test_one.py").write_text("def test_fails():\n    assert 0\ndef test_passes():\n    pass\n")
     options = ["-q", "-p", "no:pytest-brownie", "-p", "no:cov", "--rootdir", str(tmp_path)]
-    subprocess.run([sys.executable, "-m", "pytest", *options], cwd=tmp_path, capture_output=True, check=False)
+    # Options of this run, such as its own folder, are none of that one's.
+    bare = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+    subprocess.run(
+        [sys.executable, "-m", "pytest", *options], cwd=tmp_path, env=bare, capture_output=True, check=False
+    )
     assert failed_tests(tmp_path / failed.LAST_FAILED) == ["test_one.py::test_fails"]

@@ -24,6 +24,7 @@ Each file stands on none but those before it:
     _power_routes       stop, start, restart
     _volume_routes      a tenant's volumes
     _checkpoint_routes  a lease's checkpoints
+    _commit_routes      its container as an image
     _code_routes        a folder of code
     _stream_routes      a log that is followed, a command
     _audit_routes       who did what, and whose session is withdrawn

@@ -13,6 +13,7 @@ from leasehold_agent.api._audit_routes import audit_routes
 from leasehold_agent.api._audited import Audited
 from leasehold_agent.api._checkpoint_routes import checkpoint_routes
 from leasehold_agent.api._code_routes import code_routes
+from leasehold_agent.api._commit_routes import commit_routes
 from leasehold_agent.api._gate import Gate
 from leasehold_agent.api._lease_routes import lease_routes
 from leasehold_agent.api._power_routes import power_routes
@@ -64,6 +65,7 @@ def create_app(api: Api) -> FastAPI:
     power_routes(app, api)
     volume_routes(app, api)
     checkpoint_routes(app, api)
+    commit_routes(app, api)
     code_routes(app, api)
     stream_routes(app, api)
     audit_routes(app, api)

@@ -23,11 +23,13 @@ Each file stands on none but those before it:
     _oci_layout     which blobs of such an archive make an image
     _image_archive  what a stranger's archive comes to, before the engine gets it
     _local_image    an image that it has, and the same without its volumes
+    _layer_archive  a container's files as an image of one layer, as they come
     _exits          how a command ended, in a sentence
     _engine         the door, and the calls that are answered at once
     _registries     where images may come from
     _registry_http  short questions to them
     _registry_access  who may have what
+    _sealed_archive  an archive that came sealed, opened
     _image_rules    what the host's owner lets run
     _image_notes    what is remembered of those that came
     _images         what a workload names, made an image that the engine has
@@ -48,6 +50,7 @@ from leasehold_agent.engine._image_notes import ImageNote
 from leasehold_agent.engine._image_rules import ImageRules
 from leasehold_agent.engine._images import Claimant, Images
 from leasehold_agent.engine._kept import ReaderSpec
+from leasehold_agent.engine._layer_archive import LayerArchive
 from leasehold_agent.engine._ping import engine_answers
 
 __all__ = [
@@ -62,6 +65,7 @@ __all__ = [
     "ImageNote",
     "ImageRules",
     "Images",
+    "LayerArchive",
     "Limits",
     "ReaderSpec",
     "code_tar",

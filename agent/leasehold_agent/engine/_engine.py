@@ -51,6 +51,7 @@ from leasehold_agent.engine._kept import (
 from leasehold_agent.engine._local_image import (
     LocalImage,
     archive_without_volumes,
+    config_with,
     image_of,
     keeps_layers_itself,
 )
@@ -185,8 +186,20 @@ class Engine:
         finally:
             given_up.set()  # nobody waits any more: the thread ends with the next bytes
 
-    async def load_image(self, archive: Surveyed, name: str) -> str:
-        """Load an archive's image; its id. It is called `name` unless it has one by which it is known here."""
+    async def config_with(self, image: str, layers: Sequence[str]) -> bytes:
+        """The configuration of an image like a local one, of other layers. Raises EngineRefused where that is gone."""
+
+        def ask(client: Client) -> bytes:
+            if (known := _inspected(client, image)) is None:
+                raise EngineRefused("the image that the container was made of is gone")
+            return config_with(known, layers)
+
+        return await self._call(ask)
+
+    async def load_image(self, archive: Surveyed, name: str | None) -> str:
+        """Load an archive's image; its id. It is called `name`, if that is given, unless it has one by which it is
+        known here.
+        """
 
         def load(client: Client) -> str:
             said = "\n".join(str(line.get("stream", "")) for line in client.load_image(archive.stream()))
@@ -194,7 +207,7 @@ class Engine:
             if len(loaded) != 1:
                 raise EngineRefused("the engine has made no image of it")
             loaded_image = client.inspect_image(loaded[0])
-            if not loaded_image.get("RepoTags"):
+            if name is not None and not loaded_image.get("RepoTags"):
                 client.tag(loaded_image["Id"], *name.rsplit(":", 1))
             return str(loaded_image["Id"])
 

@@ -22,13 +22,15 @@ _ARCHIVE, _PULLED, _BARE = "ipfs:", "pulled-", "bare-"
 @dataclass(frozen=True)
 class ImageNote:
     """named: the image as workloads name it. image: what the engine calls it. private_to: the accounts by whose
-    passwords it came; nobody where all may have it. bare: it is that image without its volumes.
+    passwords it came; nobody where all may have it. bare: it is that image without its volumes. opened_by: the age
+    recipient to whom the archive was sealed that it came in; empty where that was not sealed.
     """
 
     named: str
     image: str
     private_to: tuple[str, ...] = ()
     bare: bool = False
+    opened_by: str = ""
 
     @property
     def file(self) -> str:
@@ -95,5 +97,5 @@ def _read(path: Path) -> ImageNote | None:
     if not text.startswith("{"):  # of an older agent
         return ImageNote(text if path.name.startswith(_PULLED) else _ARCHIVE + path.name, text)
     raw: dict[str, Any] = json.loads(text)
-    note = ImageNote(**{field.name: raw[field.name] for field in fields(ImageNote)})
+    note = ImageNote(**{field.name: raw[field.name] for field in fields(ImageNote) if field.name in raw})
     return replace(note, private_to=tuple(note.private_to))

@@ -12,14 +12,21 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import structlog
 
 from leasehold.chain import InvalidCid
-from leasehold.datasets import Ipfs
-from leasehold.errors import DatasetCorrupt, DatasetTooLarge, DatasetUnavailable, DatasetUnsafe
+from leasehold.datasets import Ipfs, recipient_of
+from leasehold.errors import (
+    DatasetCorrupt,
+    DatasetTooLarge,
+    DatasetUnavailable,
+    DatasetUnsafe,
+    SealBroken,
+    WrongIdentity,
+)
 from leasehold.images import registry_of
 from leasehold.market import format_size
 from leasehold.workload import RegistryLogin
@@ -29,6 +36,7 @@ from leasehold_agent.engine._image_notes import ImageNote, ImageNotes
 from leasehold_agent.engine._image_rules import ImageRules
 from leasehold_agent.engine._registries import Registries
 from leasehold_agent.engine._registry_access import RegistryAccess, auth_header
+from leasehold_agent.engine._sealed_archive import open_archive
 
 _log = structlog.get_logger("leasehold_agent")
 _USELESS = (DatasetUnavailable, DatasetCorrupt, DatasetUnsafe, DatasetTooLarge, InvalidCid)
@@ -57,12 +65,13 @@ def _untold(_: str) -> None:
 @dataclass(frozen=True)
 class Claimant:
     """Who wants an image: the account whose workload names it, and what it shows to the image's registry. gives_way:
-    it comes only while nobody else's does.
+    it comes only while nobody else's does. key: the age identity that opens a sealed archive.
     """
 
     account: str = ""
     login: RegistryLogin | None = None
     gives_way: bool = False
+    key: str | None = field(default=None, repr=False)
 
 
 class Images:
@@ -114,7 +123,8 @@ class Images:
         """
         self._rules.check(image)
         if image.startswith("ipfs:"):
-            known = await self._from_archive(image.removeprefix("ipfs:"), told)
+            key = None if claimant is None else claimant.key
+            known = await self._from_archive(image.removeprefix("ipfs:"), key, told)
         elif image.startswith("sha256:"):
             known = await self._of_the_host(image)
         else:
@@ -251,10 +261,14 @@ class Images:
             return self._limit
         return shutil.disk_usage(self._disk).free - self._reserve - self._promised
 
-    async def _from_archive(self, cid: str, told: Callable[[str], None]) -> str:
-        """The archive is verified by its CID; the id it loads to is the engine's own digest of the content."""
+    async def _from_archive(self, cid: str, key: str | None, told: Callable[[str], None]) -> str:
+        """The archive is verified by its CID; the id it loads to is the engine's own digest of the content. What came
+        sealed is here for nobody who does not show the key: it gets no name, by which others could have it.
+        """
         note = await asyncio.to_thread(self._notes.of, f"ipfs:{cid}")
-        known = note.image if note is not None and _IMAGE_ID.fullmatch(note.image) else None
+        opener = "" if key is None else recipient_of(key)
+        mine = note is not None and note.opened_by == opener and _IMAGE_ID.fullmatch(note.image)
+        known = note.image if note is not None and mine else None
         if known is not None and await self._engine.image_size(known) is not None:
             return known
 
@@ -264,21 +278,27 @@ class Images:
         self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryDirectory(dir=self._root, prefix=".fetch-") as folder:
             try:
-                # Half of what is free: the engine unpacks it beside.
-                room = max(0, shutil.disk_usage(folder).free - self._reserve) // 2
+                # Half of what is free: the engine unpacks it beside. A third, where it is opened beside as well.
+                room = max(0, shutil.disk_usage(folder).free - self._reserve) // (2 if key is None else 3)
                 most = min(room, self._limit)
                 await self._source.fetch(cid, Path(folder), timeout=self._wait, max_bytes=most, progress=show)
                 told("unpacking")
-                loaded = await self._load(Path(folder, cid), f"{OURS}{cid[:128]}")
+                if key is not None:
+                    await open_archive(Path(folder, cid), key, most)
+                loaded = await self._load(Path(folder, cid), None if key else f"{OURS}{cid[:128]}")
             except ImageTooLarge as error:
                 raise Declined("unsupported", f"image: {error}") from error
+            except (WrongIdentity, SealBroken) as error:
+                raise Declined(
+                    "image-unknown", f"The image {cid} is not sealed to the key that the workload has for it."
+                ) from error
             except _USELESS as error:
                 raise Declined("image-unknown", f"The image {cid} cannot be had: {error}") from error
             except FileNotFoundError as error:
                 raise Declined("image-unknown", f"{cid} is a folder, and no image archive.") from error
             except EngineRefused as error:
                 raise Declined("image-unknown", f"{cid} is no image archive: {error}") from error
-        await asyncio.to_thread(self._notes.came, f"ipfs:{cid}", loaded, None)
+        await asyncio.to_thread(self._notes.keep, ImageNote(f"ipfs:{cid}", loaded, opened_by=opener))
         return loaded
 
     def used(self, image: str) -> None:
@@ -317,7 +337,7 @@ class Images:
             await asyncio.to_thread(self._notes.drop, note)
         return gone
 
-    async def _load(self, archive: Path, name: str) -> str:
+    async def _load(self, archive: Path, name: str | None) -> str:
         """Raises EngineRefused, ImageTooLarge, NoRoom; FileNotFoundError where the archive is a folder."""
         surveyed = await self._engine.survey(archive, self._limit)
         if surveyed.needs > self._room():

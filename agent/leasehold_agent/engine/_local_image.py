@@ -42,22 +42,27 @@ def keeps_layers_itself(info: Mapping[str, Any]) -> bool:
     return not any(_SNAPSHOTTER in str(value) for _, value in info.get("DriverStatus") or ())
 
 
-def archive_without_volumes(raw: Mapping[str, Any]) -> bytes:
-    """An archive for `docker load` that holds the image's configuration and none of its layers."""
-    layers = raw["RootFS"].get("Layers") or []
+def config_with(raw: Mapping[str, Any], layers: Sequence[str]) -> bytes:
+    """The configuration of an image like that one, of other layers (their digests) and without volumes."""
     described = {
         "architecture": raw["Architecture"],
         "os": raw["Os"],
         **({"variant": raw["Variant"]} if raw.get("Variant") else {}),
         "created": raw.get("Created") or _NO_TIME,
-        "config": {name: value for name, value in raw["Config"].items() if name != "Volumes"},
-        "rootfs": {"type": "layers", "diff_ids": layers},
+        "config": {name: value for name, value in (raw["Config"] or {}).items() if name != "Volumes"},
+        "rootfs": {"type": "layers", "diff_ids": list(layers)},
     }
+    return json.dumps(described, sort_keys=True).encode()
+
+
+def archive_without_volumes(raw: Mapping[str, Any]) -> bytes:
+    """An archive for `docker load` that holds the image's configuration and none of its layers."""
+    layers = raw["RootFS"].get("Layers") or []
     named = [{"Config": "config", "RepoTags": None, "Layers": [f"{n}/layer.tar" for n in range(len(layers))]}]
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
-        for name, content in (("config", described), ("manifest.json", named)):
-            data = json.dumps(content, sort_keys=True).encode()
+        manifest = json.dumps(named, sort_keys=True).encode()
+        for name, data in (("config", config_with(raw, layers)), ("manifest.json", manifest)):
             entry = tarfile.TarInfo(name)
             entry.size = len(data)
             archive.addfile(entry, io.BytesIO(data))

@@ -12,7 +12,7 @@ import contextlib
 import json
 import os
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from urllib.parse import quote, urlencode, urlsplit
 
 import httpx
@@ -25,6 +25,7 @@ _HEADER = 8  # stream type, three zero bytes, length of the frame
 _FRAME = struct.Struct(">B3xI")
 _ANSWER_SECONDS = 60.0
 _CHUNK = 1 << 16
+_EXPORTED = 1 << 20
 _NO_SUCH, _CONFLICT = 404, 409
 _PARTING_SECONDS = 15.0
 """A command whose container has ended, and of which nothing is heard for so long, has said its last word."""
@@ -142,6 +143,20 @@ class EngineStreams:
             raise EngineDown(f"The Docker engine does not answer: {error}") from error
         finally:
             writer.close()
+
+    async def export(self, container: str) -> AsyncGenerator[bytes, None]:
+        """All that a container shows of its file system, as a tar; what is mounted in it is left out. Whoever closes
+        this has the engine end. Raises NoContainer, EngineDown.
+        """
+        try:
+            async with self._http.stream("GET", f"/containers/{quote(container)}/export") as answer:
+                if answer.status_code != 200:
+                    await answer.aread()
+                    raise _refusal(answer)
+                async for chunk in answer.aiter_bytes(_EXPORTED):
+                    yield chunk
+        except httpx.TransportError as error:
+            raise EngineDown(f"The Docker engine does not answer: {error}") from error
 
     async def rotated(self, container: str) -> bool:
         """Whether the engine has begun to drop the container's oldest lines."""

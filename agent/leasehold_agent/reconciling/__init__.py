@@ -15,6 +15,7 @@ Each file stands on none but those before it:
     _checkpoint_folder  the folder of a lease's checkpoints, as a volume: pure functions
     _checkpoint_due     when a checkpoint is due: pure functions
     _checkpoints        checkpoints, taken, kept and let go
+    _committing         a container as an image
     _host               all of these, as the loop has them
     _intake             a sealed workload, fetched and opened
     _renewal            what a lease wrote goes on in the one that renews it
@@ -41,6 +42,7 @@ Each file stands on none but those before it:
 from leasehold_agent.reconciling._card_health import SECONDS_TO_SAY, CardHealth
 from leasehold_agent.reconciling._carrying import Carrying
 from leasehold_agent.reconciling._checkpoints import Checkpoints
+from leasehold_agent.reconciling._committing import Committing
 from leasehold_agent.reconciling._container_spec import Called, check_fits, fenced_spec, policy_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._docker_runtime import DockerRuntime
@@ -60,6 +62,7 @@ __all__ = [
     "CardHealth",
     "Carrying",
     "Checkpoints",
+    "Committing",
     "Containers",
     "DockerRuntime",
     "Host",

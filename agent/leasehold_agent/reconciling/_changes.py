@@ -20,6 +20,7 @@ from leasehold_agent.host import Ailment, MaintenanceWindow
 from leasehold_agent.reconciling._carrying import Carrying
 from leasehold_agent.reconciling._checkpoint_folder import folder_name
 from leasehold_agent.reconciling._checkpoints import Checkpoints
+from leasehold_agent.reconciling._committing import Committing
 from leasehold_agent.reconciling._container_spec import check_cards_told, limits_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
@@ -51,6 +52,7 @@ class Changes:
     volumes: Volumes
     carrying: Carrying
     checkpoints: Checkpoints
+    committing: Committing
     results: Publishing
     devices: Devices
 
@@ -62,6 +64,7 @@ class Changes:
         folder, record = self.leases.folder(desired.lease), self.leases.record(desired.lease)
         notes, container = folder.load(), await self.containers.inspect(desired.lease)
         log_step(desired.lease, "replace")
+        await self.committing.close(desired.lease)
         if container is not None:
             if container.running or container.paused:
                 notes.stopped = True
@@ -78,8 +81,9 @@ class Changes:
         same = (notes.author or notes.tenant) == desired.author
         if not same:
             pinned |= await self.checkpoints.forget(desired.lease)
+            pinned |= await self.committing.forget(desired.lease)
         # What was ordered for the new workload may be here before this is, and what it begins with is of the old one.
-        folder.clear(folder.order, *((folder.checkpoints,) if same else ()))
+        folder.clear(folder.order, *((folder.checkpoints, folder.commit) if same else ()))
         former = volume_id(notes.author, folder_name(desired.lease, notes.workload))
         before = folder.load()
         blank = Notes(
@@ -127,6 +131,7 @@ class Changes:
 
     async def _stand_still(self, lease: int, container: ContainerFacts | None) -> None:
         if container is not None and (container.running or container.paused):
+            await self.committing.close(lease)
             await self.checkpoints.before_end(lease)
             await self.containers.end(container, self.leases.grace(lease))
             await self.checkpoints.after_end(lease)
@@ -141,6 +146,7 @@ class Changes:
         folder = self.leases.folder(desired.lease)
         notes = folder.load()
         log_step(desired.lease, "hand-over")
+        await self.committing.close(desired.lease)  # it would be sealed to the former tenant
         folder.forget_secrets()
         folder.order.unlink(missing_ok=True)  # the former tenant's: it closes nothing any more
         notes.tenant = desired.tenant
@@ -194,6 +200,7 @@ class Changes:
             return
         notes.stopped = True
         folder.save(notes)
+        await self.committing.close(desired.lease)
         if (container := await engine.inspect(name)) is not None:
             await self.containers.end(container, workload.grace)
         log_step(desired.lease, "keep")

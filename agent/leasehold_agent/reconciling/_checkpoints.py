@@ -87,6 +87,7 @@ class Checkpoints:
     holding: set[int] = field(default_factory=set)
     _tasks: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     _dropping: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _holds: dict[int, asyncio.Lock] = field(default_factory=dict)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
     _ends: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_ENDS_AT_ONCE))
 
@@ -184,6 +185,7 @@ class Checkpoints:
     async def forget(self, lease: int) -> set[str]:
         """The host's IPFS node may drop them; those that it could not be told of now."""
         await self.close(lease)
+        self._holds.pop(lease, None)
         return {cid for cid in self.noted(lease).cids if not await self._dropped(lease, cid)}
 
     # ------------------------------------------------------------------------------------------------- taking
@@ -222,7 +224,7 @@ class Checkpoints:
             if (read := await self._read(job)) is not None:
                 return read
         if job.container is not None:
-            async with self._held(job.lease, job.container):
+            async with self.held(job.lease, job.container):
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self.held_seconds):
                         if (read := await self._read(job)) is not None:
@@ -244,19 +246,22 @@ class Checkpoints:
         return read if await self.carrying.state(job.volume) == before else None
 
     @contextlib.asynccontextmanager
-    async def _held(self, lease: int, container: ContainerFacts) -> AsyncIterator[None]:
-        """Its container stands still meanwhile. Should the agent be killed, the next run of it lets it go on."""
+    async def held(self, lease: int, container: ContainerFacts) -> AsyncIterator[None]:
+        """Its container stands still meanwhile, for one who reads it at a time. Should the agent be killed, the next
+        run of it lets it go on.
+        """
         engine = self.containers.engine
-        self.holding.add(lease)
-        try:
-            log_step(lease, "checkpoint-hold")
-            await engine.pause(container.name)
-            yield
-        finally:
+        async with self._holds.setdefault(lease, asyncio.Lock()):
+            self.holding.add(lease)
             try:
-                await engine.unpause(container.name)
+                log_step(lease, "checkpoint-hold")
+                await engine.pause(container.name)
+                yield
             finally:
-                self.holding.discard(lease)
+                try:
+                    await engine.unpause(container.name)
+                finally:
+                    self.holding.discard(lease)
 
     async def _keep(self, lease: int, made: KeptCheckpoint) -> None:
         """Note it, have the node keep it, note that it does, and let go of what is one too many."""

@@ -267,7 +267,8 @@ class Creation:
         def show(progress: str) -> None:
             self.record.progress = "fetching the image" + (f": {progress}" if progress else "")
 
-        claimant = Claimant(self.desired.author, self.workload.registry)
+        workload = self.workload
+        claimant = Claimant(self.desired.author, workload.registry, key=workload.image_key)
         try:
             image = await self.host.supplies.images.ensure(self.workload.image, claimant, show)
         except NoRoom as error:

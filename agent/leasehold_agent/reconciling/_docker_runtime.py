@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 
 from leasehold.chain import ClosingOrder, LeaseState, format_lease
-from leasehold.workload import Restart, VolumeMount
+from leasehold.workload import Restart, Runtime, VolumeMount
 from leasehold_agent._errors import (
     CodeUnwanted,
     EngineDown,
@@ -25,6 +25,7 @@ from leasehold_agent._runtime import (
     WHOLE_LOG,
     CheckpointFacts,
     CommandStream,
+    CommitFacts,
     LeaseHandle,
     LogView,
     PublishedPort,
@@ -222,6 +223,20 @@ class DockerRuntime:
     async def take_checkpoint(self, lease: int) -> None:
         # As it is now: of one that was made anew since the last look the command would not be called.
         self._host.checkpoints.begin(lease, await self._host.containers.inspect(lease))
+
+    async def committed(self, lease: int) -> CommitFacts:
+        return self._host.committing.facts(lease, self._host.leases.folder(lease).load().tenant)
+
+    async def commit(self, lease: int, recipient: str) -> None:
+        host, desired = self._host, self._host.snapshot.leases.get(lease)
+        container, notes = await self._container(lease), host.leases.folder(lease).load()
+        workload = host.leases.workload(lease)
+        if desired is None or not container.running or not notes.base:
+            raise NoContainer(_NOT_RUNNING)
+        if workload is None or workload.runtime is Runtime.GVISOR:
+            raise NoContainer("What is written under gVisor lies in its sandbox: no image is made of it.")
+        most = host.share(desired).disk_bytes
+        host.committing.begin(lease, notes.tenant, recipient, container, notes.base, most)
 
     def _mounts(self, lease: int) -> Sequence[VolumeMount]:
         """What its workload names, as long as it is its author's."""

@@ -19,6 +19,7 @@ from leasehold_agent.chain import ChainGate, ChainSnapshot
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.reconciling._carrying import Carrying
 from leasehold_agent.reconciling._checkpoints import Checkpoints
+from leasehold_agent.reconciling._committing import Committing
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._host import LeaseReaders
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
@@ -39,6 +40,7 @@ class Ending:
     volumes: Volumes
     carrying: Carrying
     checkpoints: Checkpoints
+    committing: Committing
     results: Publishing
     devices: Devices
     readers: LeaseReaders
@@ -67,6 +69,7 @@ class Ending:
         given, notes.devices = notes.devices, {}
         log_step(lease, "stop")
         folder.save(notes)
+        await self.committing.close(lease)
         if container is not None and running:
             await self._end(lease, container)
         await self.devices.take_back(lease, given)
@@ -105,6 +108,7 @@ class Ending:
         await self.containers.remove(lease)
         await self.containers.remove_network(lease)
         exported = await self.carrying.forget(lease) | await self.checkpoints.forget(lease)
+        exported |= await self.committing.forget(lease)
         await self.volumes.detach(lease)
         folder.clear(folder.log)
         for cid in exported:
@@ -127,6 +131,7 @@ class Ending:
         await self.containers.remove(lease)
         await self.containers.remove_network(lease)
         exported = await self.carrying.forget(lease) | await self.checkpoints.forget(lease)
+        exported |= await self.committing.forget(lease)
         await self.volumes.detach(lease)
         folder = self.leases.folder(lease)
         await self.results.unpin(lease, folder.load().published_here | exported)

@@ -15,6 +15,7 @@ from leasehold_agent.chain import ChainGate, ChainSnapshot, Desired
 from leasehold_agent.host import HostMemory, HostPolicy, LeasePolicy
 from leasehold_agent.reconciling._carrying import Carrying
 from leasehold_agent.reconciling._checkpoints import Checkpoints
+from leasehold_agent.reconciling._committing import Committing
 from leasehold_agent.reconciling._container_spec import policy_of
 from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._host_facts import HostFacts
@@ -115,6 +116,7 @@ class Host:
     volumes: Volumes
     carrying: Carrying
     checkpoints: Checkpoints
+    committing: Committing
     chain: ChainGate
     endpoint: Endpoint
     devices: Devices = field(default_factory=Devices)

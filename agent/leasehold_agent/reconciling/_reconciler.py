@@ -120,6 +120,7 @@ class Reconciler:
             host.volumes,
             host.carrying,
             host.checkpoints,
+            host.committing,
             self._results,
             host.devices,
         )
@@ -526,6 +527,7 @@ class Reconciler:
         self.host.memory.close()
         await self.host.readers.aclose()
         await self.host.idle.aclose()
+        await self.host.committing.aclose()
         await self.host.checkpoints.aclose()
         await self.host.carrying.aclose()
 

@@ -16,6 +16,7 @@ Each file stands on none but those before it:
     _datasets       datasets, shared between leases and kept after them
     _volumes        what tenants keep here from one lease to the next
     _checkpoints    which checkpoints of a lease are whole
+    _commit         which image of its container is whole
     _outputs        what a command leaves, on its way out of the container
     _history        what each lease used
     _audit          who did what on each lease
@@ -38,6 +39,7 @@ from leasehold_agent.store._checkpoints import (
 )
 from leasehold_agent.store._closing_order import KeptOrder, keep_order, read_order
 from leasehold_agent.store._code import CodeStore
+from leasehold_agent.store._commit import CommitNotes, read_commit, write_commit
 from leasehold_agent.store._datasets import DatasetCache
 from leasehold_agent.store._ends import Ends, Hand, count_end, read_ends
 from leasehold_agent.store._etc import write_etc
@@ -69,6 +71,7 @@ __all__ = [
     "CheckpointNotes",
     "CheckpointWhy",
     "CodeStore",
+    "CommitNotes",
     "DatasetCache",
     "EarlyEnd",
     "Ends",
@@ -95,6 +98,7 @@ __all__ = [
     "notice_of",
     "packer",
     "read_checkpoints",
+    "read_commit",
     "read_ends",
     "read_notice",
     "read_order",
@@ -106,6 +110,7 @@ __all__ = [
     "words_on",
     "write_card_notice",
     "write_checkpoints",
+    "write_commit",
     "write_etc",
     "write_notice",
     "write_warning",

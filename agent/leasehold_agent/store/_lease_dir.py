@@ -134,6 +134,11 @@ class LeaseDir:
         return self.path / "checkpoints.json"
 
     @property
+    def commit(self) -> Path:
+        """The image that was made of its container (`_commit`)."""
+        return self.path / "commit.json"
+
+    @property
     def outputs(self) -> Path:
         return self.path / "outputs"
 

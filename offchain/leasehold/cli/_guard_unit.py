@@ -1,4 +1,8 @@
-"""The unit by which systemd runs a guard with nobody logged in."""
+"""The unit by which systemd runs a guard with nobody logged in, and beside it what nobody else is to read.
+
+Addresses of nodes often hold a key. A command line is seen by everybody on a computer, and a unit lies where its reader
+puts it, so that they stand in a file of the home for its owner alone.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import sys
 from pathlib import Path
 
 from leasehold.cli._command import Invocation
+from leasehold.files import write_private
 
 _UNIT = """\
 [Unit]
@@ -15,7 +20,7 @@ Wants=network-online.target
 After=network-online.target
 
 [Service]
-ExecStart={command}
+{environment}ExecStart={command}
 Restart=always
 RestartSec=10
 UMask=0077
@@ -30,7 +35,30 @@ WantedBy=default.target
 
 def unit_of(call: Invocation) -> str:
     """The unit of a guard that is called as `call` was, by whatever folder systemd calls it from."""
-    return _UNIT.format(command=" ".join(map(_quoted, _words(call))))
+    environment = f"EnvironmentFile={_specifier(str(_environment(call)))}\n"
+    return _UNIT.format(command=" ".join(map(_quoted, _words(call))), environment=environment)
+
+
+def keep_environment(call: Invocation) -> Path:
+    """Write the addresses that the unit's process reads, for the owner alone; where they stand. Raises OSError."""
+    path = _environment(call)
+    rpc = (
+        ",".join(rpc.replace(",", "%2C") for rpc in call.settings.rpc)
+        .replace("\\", "\\\\")
+        .replace('"', '\\"')
+        .replace("$", "\\$")
+        .replace("`", "\\`")
+    )
+    write_private(path, f'LEASEHOLD_RPC="{rpc}"\n')
+    return path
+
+
+def _environment(call: Invocation) -> Path:
+    return _absolute(call.settings.home) / "guard" / "unit.env"
+
+
+def _specifier(text: str) -> str:
+    return text.replace("%", "%%")
 
 
 def _words(call: Invocation) -> list[str]:
@@ -40,8 +68,6 @@ def _words(call: Invocation) -> list[str]:
     words = [command, "--home", str(_absolute(settings.home))]
     if settings.deployment is not None:
         words += ["--deployment", str(_absolute(settings.deployment))]
-    for rpc in settings.rpc:
-        words += ["--rpc", rpc]
     words += ["--ipfs", settings.ipfs, "guard", "run", "--wallet", call.chosen().name]
     if call.password_file is not None:
         words += ["--password-file", str(_absolute(call.password_file))]

@@ -43,7 +43,7 @@ GROUPS = {
         "Rent GPU time from whoever has some, or offer your own. The chain keeps the accounts.",
         ("init", "doctor", "run", "machines", "machine", "rent", "leases", "top", "cost", "naming", "tenancy", "power",
          "moving", "transfer", "auto_extend", "quotes", "entering", "ssh_config", "copying", "results", "checkpoints",
-         "statements", "audit", "challenge", "faults", "compensate", "pools"),
+         "commit", "statements", "audit", "challenge", "faults", "compensate", "pools"),
     ),
     "guard": GroupHelp("Have your leases looked after while nobody is there: warn, extend, recover.", ("guard",)),
     "gateway": GroupHelp("Serve the pool to browsers.", ("gateway",)),

@@ -73,6 +73,15 @@ ACCOUNT = Read(str, named="address")
 DATASET = Read(str, named="dataset")
 
 
+def _size(text: str) -> int:
+    from leasehold.market import parse_size
+
+    return int(parse_size(text))
+
+
+SIZE = Read(_size)
+
+
 def _machine(text: str) -> int:
     from leasehold.market import InvalidInput
 

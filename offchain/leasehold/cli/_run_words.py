@@ -31,7 +31,7 @@ def show_plan(call: Invocation, plan: RunPlan) -> None:
         return
     name = plan.request.name
     show_quotes(out, plan.first, lambda number, model: f"Run {name}: first on machine {number}, {model}")
-    bounds = [f"it lasts {format_duration(rules.at_most)} at most"]
+    bounds = [f"it lasts {format_duration(rules.at_most)} at most, for {money.show(plan.most)} there"]
     if rules.price:
         bounds.append(f"another machine may ask {money.show(rules.price)} an hour for as much")
     if rules.budget:

@@ -20,7 +20,7 @@ from leasehold.cli._command import (
     Invocation,
     shared,
 )
-from leasehold.cli._guard_unit import unit_of
+from leasehold.cli._guard_unit import keep_environment, unit_of
 from leasehold.cli._hints import said
 from leasehold.errors import SettingsError
 from leasehold.guard import ChannelTried, Guard, GuardLooked, GuardSettings, channels_of, try_channels
@@ -106,12 +106,13 @@ async def test(call: Invocation) -> int:
 async def unit(call: Invocation) -> None:
     """Print a unit for systemd: `leasehold guard unit > ~/.config/systemd/user/leasehold-guard.service`.
 
-    Then `systemctl --user enable --now leasehold-guard`, and `loginctl enable-linger`, so that it runs without you.
+    Then `systemctl --user enable --now leasehold-guard`, and `loginctl enable-linger`, so that it runs without you. The
+    nodes' addresses, which may hold a key, go to `guard/unit.env` in your home, for you alone.
     """
     if call.password_file is None:
         raise SettingsError("A guard asks nobody for a password", "name a file with it by --password-file.")
-    text = unit_of(call)
-    call.out.answer({"unit": text})
+    text, environment = unit_of(call), keep_environment(call)
+    call.out.answer({"unit": text, "environment": str(environment)})
     if not call.out.as_json:
         typer.echo(text, nl=False)
 

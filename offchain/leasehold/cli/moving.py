@@ -21,7 +21,7 @@ from leasehold.cli._options import (
 )
 from leasehold.cli._workload import CommandLine, WorkloadFlags, build_workload
 from leasehold.cli.tenancy import say_outages, warn_of_results
-from leasehold.client import Failover, Move, Which, choose_lease
+from leasehold.client import FailedOver, Failover, Move, Which, choose_lease
 from leasehold.market import InvalidInput, format_duration, format_time
 
 
@@ -101,6 +101,12 @@ async def failover(call: Invocation, lease: RunningLease) -> None:
             f"Open the standby of lease {shown}?",
             lambda done: (
                 f"Lease {shown} is over, and lease {format_lease(done.lease.id)} is open on {there} for "
-                f"{format_duration(done.lease.end - done.lease.start)}."
+                f"{format_duration(done.lease.end - done.lease.start)}.{_began_with(done)}"
             ),
         )
+
+
+def _began_with(done: FailedOver) -> str:
+    if done.unrestored:
+        return f" It was not given the last checkpoint: {done.unrestored}."
+    return " It goes on from the last checkpoint." if done.restored else ""

@@ -67,22 +67,24 @@ async def list_offers(call: Invocation) -> None:
     call.out.listing(told, *offers_table(offers, money), empty=empty)
 
 
-def _nonce_in(text: str) -> int:
+def _nonce_in(text: str) -> tuple[int, bool]:
+    """And whether the offer itself was seen."""
     if text.isascii() and text.isdigit():
-        return int(text)
-    return read_file(Path(text), OfferFile).offer.nonce
+        return int(text), False
+    return read_file(Path(text), OfferFile).offer.nonce, True
 
 
 @shared(SENDS | PROPOSES)
 async def cancel(
     call: Invocation,
     nonces: Annotated[
-        tuple[int, ...],
+        tuple[tuple[int, bool], ...],
         argument("OFFER...", "Files, or nonces as `leasehold offer list` shows them."),
         Read(_nonce_in),
     ],
 ) -> None:
     """Take offers of yours back, all in one transaction. A lease that was opened with one stays."""
-    async with planned(call, CancelOffers(nonces)) as plan:
+    seen = frozenset(nonce for nonce, read in nonces if read)
+    async with planned(call, CancelOffers(tuple(nonce for nonce, _ in nonces), seen)) as plan:
         many = f"{len(plan.nonces)} offers"
         await carry_out(call, plan, f"Take {many} back?", f"{many} can be used no more.")

@@ -44,6 +44,7 @@ from leasehold.client import (
     RentPlan,
     Step,
     finish_of,
+    first_time,
 )
 from leasehold.copying import CodeHandedIn
 from leasehold.market import InvalidInput, Money, Opened, format_duration, format_size, format_time, per_hour
@@ -56,6 +57,10 @@ async def rent(
     command: CommandLine = None,
     seconds: Annotated[
         Seconds, option("--for DURATION", "How long: 90m, 2h, 1d; by default all of an --offer.")
+    ] = None,
+    at_most: Annotated[
+        Seconds,
+        option("--at-most DURATION", "Have your guard keep it so long, by --for at a time (by default 1h)."),
     ] = None,
     search: Search = None,
     machine: Annotated[
@@ -117,7 +122,8 @@ async def rent(
         )
     request = Rent(
         workload=None if as_before else build_workload(call, flags, command),
-        seconds=seconds,
+        seconds=seconds if at_most is None else seconds or first_time(at_most),
+        at_most=at_most,
         share=share,
         max_price=max_price,
         search=search or "",
@@ -170,6 +176,11 @@ def _show(call: Invocation, plan: RentPlan) -> None:
         price = money.show(plan.wish.price_on(plan.backup.machine))
         rate = f"{price} {per_hour(plan.backup.sells_gpus)}"
         out.say(f"Standby: machine {plan.backup.id}, at {rate}, out of what is refunded.")
+    if plan.request.at_most is not None:
+        longest, most = format_duration(plan.request.at_most), money.show(plan.most)
+        out.say(f"A guard extends it until it has lasted {longest}: {most} in all at most.")
+        if not call.home.guard_notes(call.deployment, plan.client.account).held:
+            out.warn("No guard of yours is at work here: it ends after the first time unless one is.")
     if len(plan.openings) > 1:
         out.say(f"Together {money.show(plan.payment.amount)}, all {len(plan.openings)} or none.")
 

@@ -24,8 +24,12 @@ if TYPE_CHECKING:
         SilenceProven,
     )
     from leasehold.client._checkpoints import (
+        USUAL_MOST,
+        CheckpointGot,
         CheckpointPlan,
         CheckpointTaken,
+        GetCheckpoint,
+        GetPlan,
         TakeCheckpoint,
         checkpoints_of,
         keep_checkpoint,
@@ -74,6 +78,7 @@ if TYPE_CHECKING:
         own_machines,
         provider_status,
     )
+    from leasehold.client._commits import CommitContainer, CommitContainerPlan, ContainerCommitted, image_of
     from leasehold.client._connect import (
         DEFAULT_IPFS,
         DEFAULT_RPC,
@@ -392,6 +397,7 @@ if TYPE_CHECKING:
         Rented,
         RentPlan,
         Started,
+        first_time,
         hand_over,
     )
     from leasehold.client._results import (
@@ -497,6 +503,7 @@ if TYPE_CHECKING:
         ssh_config,
         ssh_hosts,
     )
+    from leasehold.client._standbys import forget_standbys, restorable, restoration, standby_checkpoint
     from leasehold.client._statements import StatementSeen, StatementsView, ask_statement, look_at
     from leasehold.client._syncing import Synced, SyncOptions, sync_in, sync_out
     from leasehold.client._tenancy import (
@@ -556,7 +563,7 @@ if TYPE_CHECKING:
         view_fault,
         view_lease,
     )
-    from leasehold.client._volume_keys import own_workload
+    from leasehold.client._volume_keys import key_of_checkpoints, own_workload
     from leasehold.client._volumes import (
         DiscardVolume,
         ExportVolume,
@@ -591,6 +598,7 @@ __all__ = [
     "OUTAGE_SCALE",
     "PROVE_TIME",
     "ROLL_AFTER",
+    "USUAL_MOST",
     "AcceptAccess",
     "AcceptAccessPlan",
     "AcceptLeases",
@@ -632,6 +640,7 @@ __all__ = [
     "ChangeOperatorPlan",
     "ChangesNothing",
     "ChangingHost",
+    "CheckpointGot",
     "CheckpointPlan",
     "CheckpointTaken",
     "Choice",
@@ -649,9 +658,12 @@ __all__ = [
     "CollectFeesPlan",
     "CollectReward",
     "CollectRewardPlan",
+    "CommitContainer",
+    "CommitContainerPlan",
     "CommitPlan",
     "CommitVotes",
     "Connecting",
+    "ContainerCommitted",
     "ContainerSwitched",
     "Copied",
     "CopyFailed",
@@ -711,6 +723,8 @@ __all__ = [
     "FleetUpdated",
     "ForwardedPort",
     "Gap",
+    "GetCheckpoint",
+    "GetPlan",
     "GiveNotice",
     "GiveNoticePlan",
     "GroupStanding",
@@ -982,6 +996,8 @@ __all__ = [
     "fetch_lease_results",
     "find_reach",
     "finish_of",
+    "first_time",
+    "forget_standbys",
     "forwarded_port",
     "from_ledger",
     "full_of",
@@ -992,10 +1008,12 @@ __all__ = [
     "hand_over",
     "handed_over",
     "host_status",
+    "image_of",
     "include",
     "is_address",
     "is_named",
     "keep_checkpoint",
+    "key_of_checkpoints",
     "known_leases",
     "label_things",
     "lease_shell",
@@ -1033,6 +1051,8 @@ __all__ = [
     "read_proposal",
     "read_salt",
     "refusal_of",
+    "restorable",
+    "restoration",
     "round_at",
     "rounds_of",
     "rules_with",
@@ -1048,6 +1068,7 @@ __all__ = [
     "ssh_config",
     "ssh_door",
     "ssh_hosts",
+    "standby_checkpoint",
     "standing_of",
     "successor",
     "sync_in",
@@ -1079,8 +1100,8 @@ _PARTS = {
         "SilenceProven",
     ),
     "_checkpoints": (
-        "CheckpointPlan", "CheckpointTaken", "TakeCheckpoint", "checkpoints_of", "keep_checkpoint",
-        "newest_checkpoint", "taken_now",
+        "USUAL_MOST", "CheckpointGot", "CheckpointPlan", "CheckpointTaken", "GetCheckpoint", "GetPlan",
+        "TakeCheckpoint", "checkpoints_of", "keep_checkpoint", "newest_checkpoint", "taken_now",
     ),
     "_choosing": (
         "Choice", "KnownLease", "Which", "choose_lease", "choose_leases", "is_named", "known_leases",
@@ -1096,6 +1117,7 @@ _PARTS = {
         "Claim", "Claimed", "ClaimPlan", "GiveNotice", "GiveNoticePlan", "NoticeGiven", "ProviderDuty",
         "ProviderStatus", "own_leases", "own_machines", "provider_status",
     ),
+    "_commits": ("CommitContainer", "CommitContainerPlan", "ContainerCommitted", "image_of"),
     "_connect": ("DEFAULT_IPFS", "DEFAULT_RPC", "Connecting", "connect"),
     "_copying": ("Copied", "copy_in", "copy_out", "lease_shell"),
     "_cost": ("CostBy", "CostRow", "Costs", "Spent", "added_up", "billed_seconds", "costs_of", "spread"),
@@ -1187,7 +1209,9 @@ _PARTS = {
     ),
     "_reach": ("ReachFound", "find_reach"),
     "_reading": ("ProposalText", "proposal_json", "read_proposal"),
-    "_rent": ("HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "Started", "hand_over"),
+    "_rent": (
+        "HandedOver", "LeasesOpened", "Rent", "Rented", "RentPlan", "Started", "first_time", "hand_over",
+    ),
     "_results": (
         "LeaseResults", "NoResultsAnyMore", "NoResultsYet", "PublishedResults", "fetch_lease_results",
         "published_results",
@@ -1219,6 +1243,7 @@ _PARTS = {
     "_shells": ("HostAnswer", "OpenSsh", "Shells", "ask_hosts"),
     "_ssh": ("SshDoor", "mint_key", "ssh_door"),
     "_ssh_config": ("SshFiles", "SshHost", "exclude", "include", "let_in", "ssh_config", "ssh_hosts"),
+    "_standbys": ("forget_standbys", "restorable", "restoration", "standby_checkpoint"),
     "_statements": ("StatementSeen", "StatementsView", "ask_statement", "look_at"),
     "_syncing": ("Synced", "SyncOptions", "sync_in", "sync_out"),
     "_tenancy": (
@@ -1242,7 +1267,7 @@ _PARTS = {
         "FaultView", "LeaseBill", "LeaseView", "exit_codes", "faults_of", "leases_of", "view_fault",
         "view_lease",
     ),
-    "_volume_keys": ("own_workload",),
+    "_volume_keys": ("key_of_checkpoints", "own_workload"),
     "_volumes": (
         "DiscardVolume", "ExportVolume", "ImportVolume", "VolumeDiscarded", "VolumeExported", "VolumeSeen",
         "VolumesView", "volumes_of",

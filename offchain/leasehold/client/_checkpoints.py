@@ -1,4 +1,5 @@
-"""Checkpoints of one's leases: seen, taken now, and kept on one's own node, for the day on which their machine is gone.
+"""Checkpoints of one's leases: seen, taken now, kept on one's own node for the day on which their machine is gone, and
+unpacked at home.
 
 A checkpoint is a CID, sealed under a key that the wallet makes again. A workload that begins with one names it
 (`Workload.restored_from`).
@@ -9,20 +10,30 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leasehold.chain import format_lease
+from leasehold.client._errors import NoCheckpoint
 from leasehold.client._plan import Plan, Request, Step
 from leasehold.client._tenant_errors import NotTheTenant
-from leasehold.errors import AgentError, DatasetError
+from leasehold.client._volume_keys import key_of_checkpoints
+from leasehold.errors import AgentError, DatasetCorrupt, DatasetError, WrongIdentity
 from leasehold.market import AgentClient, Json, MarketError, Money
 from leasehold.market.wire import LeaseCheckpoints
+from leasehold.workload import Checkpoint
 
 if TYPE_CHECKING:
     from leasehold.client._client import PoolClient
 
 KEEPING_SECONDS = 60.0
 """Without a byte of a checkpoint, after which one's own node has not fetched it."""
+MOST_KEEPING_SECONDS = 300.0
+"""For one attempt, however slowly it comes: what the node has got by then it need not get again."""
+USUAL_MOST = 10 << 30
+"""Bytes that a checkpoint comes to at most where nobody says: what an agent gives its folder then."""
+_AROUND = 1 << 27
+"""Bytes of one that are not of its files: the list of these, at most."""
 _ASKING_SECONDS = 20.0
 _EVERY = 0.5  # seconds between looks at one that is being taken
 _MOST_SECONDS = 5400.0
@@ -46,12 +57,18 @@ async def newest_checkpoint(client: PoolClient, lease: int) -> str | None:
     return kept[-1].cid if kept else here
 
 
-async def keep_checkpoint(client: PoolClient, lease: int, cid: str) -> None:
+async def keep_checkpoint(
+    client: PoolClient, lease: int, cid: str, checkpoint: Checkpoint | None = None, *, most: int = USUAL_MOST
+) -> None:
     """Have one's own IPFS node fetch and keep it, and let go of the one before, unless that is kept for something else:
     an agent may name whatever it likes, and what its owner has told the node to keep is not the agent's to drop.
 
+    checkpoint: what the workload says of it, whose size counts before `most`, bytes; where its key stands in it, every
+    block is tried before any is kept.
+
     Raises:
-        DatasetError, TimeoutError: it does not come, or there is no node. What was kept before stays.
+        DatasetUnavailable, TimeoutError: it does not come. DatasetTooLarge: it is more than it may be. DatasetCorrupt:
+        it is no checkpoint, or not the lease's. DatasetError: there is no node. What was kept before stays.
     """
     book, node = client.home.checkpoints(client.deployment), client.ipfs
     if book.get(lease) == cid:
@@ -60,7 +77,9 @@ async def keep_checkpoint(client: PoolClient, lease: int, cid: str) -> None:
     if own:
         book.note_coming(lease, cid)
     try:
-        await node.pin(cid, timeout=KEEPING_SECONDS)
+        async with asyncio.timeout(MOST_KEEPING_SECONDS):
+            await _try(client, cid, checkpoint, most)
+            await node.pin(cid, timeout=KEEPING_SECONDS)
     except BaseException:
         book.forget_coming(lease)  # its owner may tell the node to keep it some day
         raise
@@ -69,6 +88,18 @@ async def keep_checkpoint(client: PoolClient, lease: int, cid: str) -> None:
     book.note(lease, cid, own=own)
     if before is not None and ours and not book.is_noted(before):
         await node.unpin(before)
+
+
+async def _try(client: PoolClient, cid: str, checkpoint: Checkpoint | None, most: int) -> None:
+    key = None if checkpoint is None else checkpoint.key
+    most = (checkpoint.size if checkpoint is not None else None) or most
+    if key is None:
+        await client.ipfs.weigh(cid, most + _AROUND, timeout=KEEPING_SECONDS)
+        return
+    try:
+        await client.ipfs.check_tree(cid, bytes.fromhex(key), most, timeout=KEEPING_SECONDS)
+    except WrongIdentity as error:
+        raise DatasetCorrupt(cid, "the lease's key does not open it") from error
 
 
 async def taken_now(agent: AgentClient, lease: int) -> str | None:
@@ -92,16 +123,19 @@ async def taken_now(agent: AgentClient, lease: int) -> str | None:
 
 @dataclass(frozen=True)
 class TakeCheckpoint(Request["CheckpointTaken"]):
-    """Take a checkpoint of a lease now, and wait for it. keep: have one's own node fetch and keep it, too."""
+    """Take a checkpoint of a lease now, and wait for it. keep: have one's own node fetch and keep it, too, where it is
+    no more than `most` bytes.
+    """
 
     lease: int
     keep: bool = True
+    most: int = USUAL_MOST
 
     async def plan(self, client: PoolClient) -> CheckpointPlan:
         lease = await client.known_lease(self.lease)
         if lease.tenant != client.account:
             raise NotTheTenant(lease.id, lease.tenant)
-        return CheckpointPlan(client, self.lease, self.keep)
+        return CheckpointPlan(client, self.lease, self.keep, self.most)
 
 
 @dataclass(frozen=True)
@@ -111,6 +145,7 @@ class CheckpointPlan(Plan["CheckpointTaken"]):
     client: PoolClient
     lease: int
     keep: bool
+    most: int = USUAL_MOST
 
     def to_json(self) -> dict[str, Json]:
         return {"lease": format_lease(self.lease)}
@@ -128,7 +163,7 @@ class CheckpointPlan(Plan["CheckpointTaken"]):
         """Why one's own node has no copy; empty: it has."""
         with self.client.observer.working("Fetching it to your own IPFS node"):
             try:
-                await keep_checkpoint(self.client, self.lease, cid)
+                await keep_checkpoint(self.client, self.lease, cid, most=self.most)
             except (DatasetError, TimeoutError) as error:
                 return str(error)
         return ""
@@ -145,3 +180,71 @@ class CheckpointTaken(Step):
 
     def to_json(self, money: Money) -> dict[str, Json]:
         return {"cid": self.cid, "kept": self.kept}
+
+
+# -------------------------------------------------------------------------------------------------------------- get
+
+
+@dataclass(frozen=True)
+class GetCheckpoint(Request["CheckpointGot"]):
+    """Unpack a checkpoint into a folder that is new or empty: the newest of a lease, or the one of that CID.
+
+    name: what its key was made of, as its workload has it. key: 32 bytes in hex, where the workload has its own. most:
+    bytes of files that it may come to.
+    """
+
+    folder: Path
+    lease: int | None = None
+    cid: str | None = None
+    name: str = "checkpoint"
+    key: str | None = None
+    most: int = USUAL_MOST
+
+    async def plan(self, client: PoolClient) -> GetPlan:
+        cid = self.cid
+        if cid is None and self.lease is not None:
+            cid = await newest_checkpoint(client, self.lease)
+        if cid is None:
+            raise NoCheckpoint()
+        return GetPlan(client, self, cid)
+
+
+@dataclass(frozen=True)
+class GetPlan(Plan["CheckpointGot"]):
+    """A checkpoint that would be unpacked."""
+
+    client: PoolClient
+    request: GetCheckpoint
+    cid: str
+
+    def to_json(self) -> dict[str, Json]:
+        return {"cid": self.cid, "folder": str(self.request.folder)}
+
+    async def steps(self) -> AsyncIterator[Step]:
+        asked = self.request
+        key = asked.key or await key_of_checkpoints(self.client, asked.name)
+        with self.client.observer.working(f"Fetching {self.cid}"):
+            fetched = await self.client.ipfs.fetch_tree(
+                self.cid, bytes.fromhex(key), asked.folder, asked.most
+            )
+        yield CheckpointGot(self.cid, fetched.path, fetched.size, fetched.files, fetched.left_out)
+
+
+@dataclass(frozen=True)
+class CheckpointGot(Step):
+    """It lies in `folder`. size: bytes of its files. left_out: links that lead out of it, pipes and devices."""
+
+    cid: str
+    folder: Path
+    size: int
+    files: int
+    left_out: int
+
+    def to_json(self, money: Money) -> dict[str, Json]:
+        return {
+            "cid": self.cid,
+            "folder": str(self.folder),
+            "size": self.size,
+            "files": self.files,
+            "left_out": self.left_out,
+        }

@@ -12,6 +12,7 @@ InvalidInput
 ├── NoStandby
 ├── StandbyUnknown
 ├── StandbyForItself
+├── NoCheckpoint
 ├── NoPrice
 ├── NoSuchShare
 ├── ShareNotKeptApart
@@ -125,6 +126,15 @@ class OfferElsewhere(InvalidInput):
 @error_type("standby-for-itself", problem="A machine is no standby for itself", advice="name another.")
 class StandbyForItself(InvalidInput):
     """The standby is the lease's own machine."""
+
+
+@error_type(
+    "no-checkpoint",
+    problem="There is no checkpoint of it yet",
+    advice="have one taken, or name one by its CID.",
+)
+class NoCheckpoint(InvalidInput):
+    """Neither the machine nor one's own home knows of any."""
 
 
 @error_type(

@@ -26,10 +26,11 @@ from leasehold.client._errors import AlreadyThere, NoStandby, NoSuchMachine, Sta
 from leasehold.client._images import PinnedWorkload
 from leasehold.client._outages import Outages, outages_of, take_off
 from leasehold.client._plan import Plan, Request, Sent, Step
-from leasehold.client._set_workload import Delivered, note_workload
+from leasehold.client._set_workload import Delivered, WorkloadChanged, note_workload
+from leasehold.client._standbys import restoration
 from leasehold.client._tenancy import Unfetched, agents_word, live_lease, unfetched_results
 from leasehold.client._volume_keys import own_workload
-from leasehold.errors import MachineNotDown
+from leasehold.errors import LeaseholdError, MachineNotDown
 from leasehold.market import (
     Bill,
     Delivery,
@@ -304,25 +305,44 @@ class FailoverPlan(Plan["FailedOver"]):
         backup, receipt = await self.client.pool.failover(
             self.lease.id, there.machine, there.revision, there.placement, there.workload
         )
-        opened, orders = (
-            await self.client.lease(backup),
-            self.client.home.closing_orders(self.client.deployment),
-        )
-        if orders.get(self.lease.id) is not None and opened.tenant == self.client.account:
-            yield await order_closing(
-                self.client, opened, there.workload
-            )  # as it was ordered for the lease before
-        yield FailedOver(receipt, opened)
+        opened = await self.client.lease(backup)
+        done = FailedOver(receipt, opened)
+        if opened.tenant == self.client.account and self.client.group is None:
+            try:
+                async for step in self._gone_on(opened):
+                    yield step
+                    if isinstance(step, WorkloadChanged):
+                        done = replace(done, restored=True)
+            except LeaseholdError as error:  # it is over all the same, and may be given later
+                done = replace(done, unrestored=error.problem)
+        yield done
+
+    async def _gone_on(self, opened: Lease) -> AsyncIterator[Step]:
+        """As the lease before: with its last checkpoint that is kept here, and closed when done if that was so."""
+        restoring = await restoration(self.client, opened.id)
+        if restoring is not None:
+            async for step in (await self.client.plan(restoring)).steps():
+                yield step
+        elif self.client.home.closing_orders(self.client.deployment).get(self.lease.id) is not None:
+            yield await order_closing(self.client, opened, self.standby.workload)
 
 
 @dataclass(frozen=True)
 class FailedOver(Sent):
-    """The lease is over, and its standby open. lease: the standby."""
+    """The lease is over, and its standby open. lease: the standby. restored: it begins with the last checkpoint of the
+    lease that is kept here. unrestored: why it was not given that, though there is one.
+    """
 
     lease: Lease
+    restored: bool = False
+    unrestored: str = ""
 
     def to_json(self, money: Money) -> dict[str, Json]:
-        return {"lease": format_lease(self.lease.id), "deposit": money.exact(self.lease.deposit)}
+        return {
+            "lease": format_lease(self.lease.id),
+            "deposit": money.exact(self.lease.deposit),
+            "restored": self.restored,
+        }
 
 
 async def _standby(client: PoolClient, lease: Lease) -> Standby:

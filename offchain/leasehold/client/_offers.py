@@ -170,13 +170,24 @@ async def signed_offers(client: PoolClient) -> list[tuple[Offer, str]]:
 
 @dataclass(frozen=True)
 class CancelOffers(Request["OffersTakenBack"]):
-    """Take offers back by their nonces, all in one transaction. A lease that was opened with one stays."""
+    """Take offers back by their nonces, all in one transaction. A lease that was opened with one stays.
+
+    seen: those of them that stand in a file at hand. A pool knows no offer before it is used: of any other nonce only
+    this home can say that there is an offer.
+    """
 
     nonces: tuple[int, ...]
+    seen: frozenset[int] = frozenset()
 
     async def plan(self, client: PoolClient) -> CancelOffersPlan:
         if not self.nonces:
             raise InvalidInput("No offer is named", "name those that are to be taken back.")
+        known = {kept.offer.nonce for kept in client.home.offers(client.deployment).all()} | self.seen
+        if unknown := [nonce for nonce in self.nonces if nonce not in known]:
+            raise InvalidInput(
+                f"No offer with the nonce {unknown[0]} was signed here",
+                "name the file of one that was signed elsewhere.",
+            )
         masks: dict[int, int] = {}
         for nonce in self.nonces:
             masks[nonce // WORD] = masks.get(nonce // WORD, 0) | 1 << nonce % WORD

@@ -17,7 +17,15 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from leasehold.agreements import FileRefused
-from leasehold.chain import ZERO_DIGEST, Lease, MachineRecord, MachineStatus, backup_digest, format_lease
+from leasehold.chain import (
+    ZERO_DIGEST,
+    Lease,
+    MachineRecord,
+    MachineStatus,
+    backup_digest,
+    cost,
+    format_lease,
+)
 from leasehold.client._closing_order import ClosingOrdered, order_closing
 from leasehold.client._code import CodeHandedIn, hand_in, look_over, named, on_ipfs
 from leasehold.client._errors import (
@@ -34,9 +42,10 @@ from leasehold.client._errors import (
 from leasehold.client._images import PinnedWorkload
 from leasehold.client._plan import Plan, Request, Sent, Step
 from leasehold.client._set_workload import Delivered, note_workload
+from leasehold.client._standbys import note_standby
 from leasehold.client._volume_keys import own_workload
 from leasehold.errors import AgentError, ContractError, DatasetError, RevisionChanged, SettingsError
-from leasehold.home import Kind, check_label
+from leasehold.home import KeptLease, Kind, check_label
 from leasehold.images import NoSuchPlatform, ResolvedImage
 from leasehold.market import (
     Delivery,
@@ -96,6 +105,8 @@ class Rent(Request["Rented"]):
         sees to; `None`: where the workload is a batch job, or the lease `again` was ordered so. The wallet is asked for
         one more signature for each lease.
     labels: put on the leases here as they are open; the chain and the agents are told nothing.
+    at_most: seconds for which a guard of this home keeps them, a time as long as the first after the other; what they
+        cost until then is the most that they are let cost.
     """
 
     workload: Workload | None
@@ -116,6 +127,7 @@ class Rent(Request["Rented"]):
     close_when_done: bool | None = None
     code: CodeFolder | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+    at_most: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse what contradicts itself. Raises InvalidInput, BadLabel, DurationMissing, QueryError."""
@@ -130,6 +142,11 @@ class Rent(Request["Rented"]):
             raise InvalidInput(
                 "A standby, an offer and an earlier lease are for one lease alone: open these one by one."
             )
+        if self.at_most is not None and (self.offer or self.at_most <= (self.seconds or 0)):
+            raise InvalidInput(
+                "What is kept going lasts longer than what is paid first, and an offer cannot be extended",
+                "name a shorter first time, or leave the longest, or the offer, away.",
+            )
         if self.code is not None and self.workload is None:
             raise InvalidInput("A folder of code goes in with a workload that names it: give both.")
         if self.again and (self.reuse or self.offer):
@@ -143,6 +160,8 @@ class Rent(Request["Rented"]):
             raise InvalidInput(
                 "A delegate opens one lease at a time, at listed terms: leave the gang or the offer away."
             )
+        if self.at_most is not None and client.group is not None:
+            raise CannotAct("A proposal opens nothing yet", "extend the lease once it is open.")
         if self.labels:
             client.home.names(client.deployment).all(Kind.LEASE)  # a damaged file is told before money moves
         renter, (closes, cannot) = client.renter(), _closes(client, self)
@@ -168,6 +187,7 @@ class Rent(Request["Rented"]):
                 "That workload is not on this computer: the machine has to have it still, or find it on IPFS.",
             )
         await renter.check_funds(payment)
+        cautions = (*cautions, *await _leaving(client, asked, listings))
         return RentPlan(
             client,
             asked,
@@ -218,9 +238,20 @@ class RentPlan(Plan["Rented"]):
             document["together"] = money.exact(self.payment.amount)
         if self.backup is not None:
             document["backup"] = self.backup.id
+        if self.request.at_most is not None:
+            document["at_most"], document["cost_at_most"] = self.request.at_most, money.exact(self.most)
         if self.code is not None:
             document["code_files"], document["code_bytes"] = self.code.tree.files, self.code.tree.size
         return document | (self.pinned.to_json() if self.pinned is not None else {})
+
+    @property
+    def most(self) -> int:
+        """What all of it may come to, token units: no extension goes beyond."""
+        return sum(self._most_of(opening) for opening in self.openings)
+
+    def _most_of(self, opening: Opening) -> int:
+        quote = opening.quote
+        return cost(quote.price, quote.share, self.request.at_most or quote.duration, up=True)
 
     def image_rows(self) -> tuple[tuple[str, str], ...]:
         """What the image's tag stands for, who has it, and how long it takes where it is not: rows for people."""
@@ -242,6 +273,7 @@ class RentPlan(Plan["Rented"]):
         if self.digest is not None and sealed is None:
             self._delivery = Delivery(self.digest, "ipfs")
             return
+        workload = None
         if sealed is None:
             assert self.request.workload is not None
             workload = await own_workload(self.client, await self._with_code(self.request.workload))
@@ -252,6 +284,8 @@ class RentPlan(Plan["Rented"]):
         self._delivery = handed.delivery
         if self.request.workload is not None:
             note_workload(self.client, handed.delivery.digest, self.request.workload)
+        if self.backup is not None and workload is not None:
+            note_standby(self.client, handed.delivery.digest, workload)
         yield handed
 
     async def _with_code(self, workload: Workload) -> Workload:
@@ -274,6 +308,7 @@ class RentPlan(Plan["Rented"]):
         made = LeasesOpened(opened[0].receipt, opened, self._delivery, sent_at, mined_at)
         yield made
         self._label(opened)
+        self._note_kept(opened)
         orders = list[ClosingOrdered]()
         for one in opened if self.closes else ():
             lease = await self.client.lease(one.lease)
@@ -296,6 +331,16 @@ class RentPlan(Plan["Rented"]):
         for one in opened if self.request.labels else ():
             with contextlib.suppress(SettingsError):
                 names.label(Kind.LEASE, one.lease, self.request.labels)
+
+    def _note_kept(self, opened: Sequence[Opened]) -> None:
+        """From here on a guard extends them. Whoever dies before this has leases that end after their first time."""
+        asked, kept = self.request, self.client.home.kept_leases(self.client.deployment)
+        if asked.at_most is None or asked.seconds is None:
+            return
+        for one, opening in zip(opened, self.openings, strict=True):
+            rule = KeptLease(opening.quote.machine, asked.seconds, asked.at_most, self._most_of(opening))
+            with contextlib.suppress(OSError):  # as with labels: it is open all the same, and costs no more
+                kept.keep(one.lease, rule)
 
     async def _hand_in(self, opened: Sequence[Opened]) -> AsyncIterator[CodeHandedIn]:
         """Give the agents the code, which wait for it; whoever is not the tenant leaves it to IPFS."""
@@ -371,6 +416,24 @@ def _wish(client: PoolClient, asked: Rent) -> Wish:
     most = None if asked.max_price is None else parse_amount(str(asked.max_price), client.money.decimals)
     price = asked.offer.offer.price if asked.offer else None
     return Wish(asked.share or WHOLE_GPU, asked.seconds, most, asked.allow_unverified, asked.spot, price)
+
+
+def first_time(at_most: int) -> int:
+    """Seconds that are paid first of a lease that may last so long, and at a time later, where nobody says."""
+    return max(1, min(3_600, at_most // 2))
+
+
+async def _leaving(client: PoolClient, asked: Rent, listings: Sequence[Listing]) -> tuple[str, ...]:
+    """Of the machines that take no lease for as long as these may last."""
+    if asked.at_most is None:
+        return ()
+    now, day = await client.now(), 86_400
+    ends = [(listing.id, (listing.machine.terms.available_until_day + 1) * day) for listing in listings]
+    return tuple(
+        f"Machine {machine} takes no lease beyond {format_time(end)}: it may end then."
+        for machine, end in ends
+        if now + asked.at_most > end
+    )
 
 
 def _wait(seconds: float | None) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         check_identity,
         check_recipient,
         decrypt,
+        decrypt_into,
         encrypt,
         encrypted,
         new_identity,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from leasehold.datasets._streams import Streams, parse_stream_address, stream_address
     from leasehold.datasets._tar import tar_stream, untar
     from leasehold.datasets._tree import Budget, TreeWriter
+    from leasehold.datasets._tree_fetch import TreeFetched
     from leasehold.datasets._tree_pack import TreePack
     from leasehold.datasets._tree_state import STILL_SECONDS, tree_state
     from leasehold.datasets._tree_unpack import TreeUnpack
@@ -49,6 +51,7 @@ __all__ = [
     "Peer",
     "Progress",
     "Streams",
+    "TreeFetched",
     "TreePack",
     "TreeSeal",
     "TreeUnpack",
@@ -58,6 +61,7 @@ __all__ = [
     "check_recipient",
     "decode_index",
     "decrypt",
+    "decrypt_into",
     "encrypt",
     "encrypted",
     "new_identity",
@@ -74,8 +78,8 @@ __all__ = [
 
 _PARTS = {
     "_age": (
-        "check_identity", "check_recipient", "decrypt", "encrypt", "encrypted", "new_identity",
-        "recipient_of",
+        "check_identity", "check_recipient", "decrypt", "decrypt_into", "encrypt", "encrypted",
+        "new_identity", "recipient_of",
     ),
     "_fetch": ("Fetched", "Progress"),
     "_ipfs": ("Dataset", "Ipfs", "Listed", "Peer", "public_parts"),
@@ -85,6 +89,7 @@ _PARTS = {
     "_streams": ("Streams", "parse_stream_address", "stream_address"),
     "_tar": ("tar_stream", "untar"),
     "_tree": ("Budget", "TreeWriter"),
+    "_tree_fetch": ("TreeFetched",),
     "_tree_pack": ("TreePack",),
     "_tree_state": ("STILL_SECONDS", "tree_state"),
     "_tree_unpack": ("TreeUnpack",),

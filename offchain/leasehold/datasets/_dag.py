@@ -6,11 +6,13 @@ from typing import Final
 
 from leasehold.datasets._node import Cancellation, IpfsNode, fill
 from leasehold.datasets._unixfs import MAX_BLOCK, RAW, Cid, Link, NodeKind, UnixNode, leaf_block, parse_node
-from leasehold.errors import DatasetCorrupt, DatasetUnavailable, DatasetUnsafe
+from leasehold.errors import DatasetCorrupt, DatasetTooLarge, DatasetUnavailable, DatasetUnsafe
 
 _MAX_DEPTH: Final = 64
 _EMPTY_SHARDS: Final = 256
 _SPAN: Final = 16 * 1024 * 1024
+_LEAST_BLOCK: Final = 512
+"""What one counts at least: asking for it takes as long as for some bytes more."""
 _SHARD_PREFIX: Final = 2  # a folder of many entries is a tree by hash, its links named with two more letters
 
 
@@ -73,6 +75,28 @@ class Dag:
     def node(self, cid: Cid) -> UnixNode:
         """The UnixFS node that `cid` names. Raises DatasetUnavailable, DatasetCorrupt, IpfsUnreachable."""
         return parse_node(cid, self._node.block(cid, self._timeout, self._cancellation))
+
+    def weigh(self, cid: Cid, most: int, *, leaves: bool = True) -> set[str]:
+        """Reads and counts every block below `cid`, as often as it is named; the CIDs of those that are raw, which are
+        only named where `leaves` is false.
+
+        Raises DatasetTooLarge over `most` bytes, DatasetUnavailable, DatasetCorrupt, IpfsUnreachable.
+        """
+        raw, waiting, size = set[str](), [cid], 0
+        while waiting:
+            self._cancellation.check()
+            named = waiting.pop()
+            if named.codec == RAW:
+                raw.add(named.text)
+                if not leaves:
+                    continue
+            block = self._node.block(named, self._timeout, self._cancellation)
+            size += max(len(block), _LEAST_BLOCK)
+            if size > most:
+                raise DatasetTooLarge(f"What lies below {cid.text}", size, most)
+            if named.codec != RAW:
+                waiting += [link.cid for link in parse_node(named, block).links]
+        return raw
 
     # ---------------------------------------------------------------------------------------------- folders
 

@@ -87,7 +87,7 @@ class Fetch:
             self._check_size(text, dest if fresh else None)
             self._report(0)
             with ThreadPoolExecutor(_WORKERS, thread_name_prefix="leasehold-fetch") as pool:
-                crew = _Crew(pool, self._cancellation)
+                crew = Crew(pool, self._cancellation)
                 tiny, others = _bundles(items)
                 crew.do((partial(self._bundle, bundle, writer) for bundle in tiny), 2 * _WORKERS)
                 small = (partial(self._small, item, writer) for item in others if item.size <= _SMALL)
@@ -165,7 +165,7 @@ class Fetch:
                 self._span(item.cid.text, span, descriptor)
             _cut(descriptor, node.size)
 
-    def _large(self, item: Item, writer: TreeWriter, crew: "_Crew") -> None:
+    def _large(self, item: Item, writer: TreeWriter, crew: "Crew") -> None:
         node = self._dag.node(item.cid)
         with writer.file(item.path) as descriptor:
             leaves = self._dag.leaves(item.cid, node)
@@ -276,7 +276,7 @@ class Fetch:
             self._progress(done, max(self._total, done))
 
 
-class _Crew:
+class Crew:
     """Does jobs in a pool, a few ahead of need. The first that fails stops the others and is raised."""
 
     def __init__(self, pool: ThreadPoolExecutor, cancellation: Cancellation) -> None:

@@ -22,6 +22,7 @@ from leasehold.datasets._fetch import Fetch, Fetched, Progress
 from leasehold.datasets._multipart import FilePart, FolderPart, LinkPart, Multipart, Part
 from leasehold.datasets._node import Cancellation, IpfsNode
 from leasehold.datasets._tar import file_chunks, tar_stream
+from leasehold.datasets._tree_fetch import TreeFetch, TreeFetched
 from leasehold.datasets._unixfs import MAX_BLOCK, Cid, NodeKind
 from leasehold.datasets._walk import Entry, EntryKind, Walk
 from leasehold.errors import DatasetError, DatasetTooLarge, DatasetUnavailable, IpfsError
@@ -212,6 +213,41 @@ class Ipfs:
 
         return await self._in_thread(work, self._long)
 
+    async def weigh(self, cid: str, most: int, *, timeout: float | None = None) -> None:
+        """Has the node fetch all of `cid`, counting what comes. Raises DatasetTooLarge over `most` bytes, and what
+        `get_block` does.
+        """
+        limit = timeout if timeout is not None else self.timeout
+        parsed = Cid.parse(cid)
+        await self._in_thread(
+            lambda cancellation: Dag(self._node, limit, cancellation).weigh(parsed, most), self._long
+        )
+
+    # --------------------------------------------------------------------------------------------- sealed trees
+
+    async def check_tree(self, cid: str, key: bytes, most: int, *, timeout: float | None = None) -> None:
+        """Has the node fetch a tree that is sealed under `key`, and tries every block of it: whoever unpacks it finds
+        nothing missing or wrong.
+
+        Raises DatasetTooLarge over `most` bytes of files, DatasetCorrupt, WrongIdentity, DatasetUnavailable.
+        """
+        await self._in_thread(
+            lambda cancellation: self._tree(cid, key, most, timeout, cancellation).check(), self._long
+        )
+
+    async def fetch_tree(
+        self, cid: str, key: bytes, folder: Path, most: int, *, timeout: float | None = None
+    ) -> TreeFetched:
+        """Unpacks a tree that is sealed under `key` into `folder`, which is new or empty; whole or not at all. Nothing
+        of it lies or leads outside.
+
+        Raises DestinationExists, DatasetTooLarge over `most` bytes of files, DatasetCorrupt, WrongIdentity,
+        DatasetUnavailable, DatasetError where the disk fails.
+        """
+        return await self._in_thread(
+            lambda cancellation: self._tree(cid, key, most, timeout, cancellation).unpack(folder), self._long
+        )
+
     # -------------------------------------------------------------------------------------------------- pinning
 
     async def pin(self, cid: str, *, timeout: float | None = None) -> None:
@@ -283,6 +319,12 @@ class Ipfs:
                 loop.call_soon_threadsafe(progress, done, total)
 
         return report
+
+    def _tree(
+        self, cid: str, key: bytes, most: int, timeout: float | None, cancellation: Cancellation
+    ) -> TreeFetch:
+        limit = timeout if timeout is not None else self.timeout
+        return TreeFetch(self._node, cid, key, most, limit, cancellation)
 
     def _fetching(
         self,

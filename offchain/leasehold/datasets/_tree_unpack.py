@@ -1,4 +1,5 @@
-"""A sealed tree written into an empty folder, as root, from an index that a stranger has made.
+"""A sealed tree written into an empty folder, from an index that a stranger has made: as root for a container, or for a
+person to whom all of it belongs.
 
 Every entry is made in a folder that was made here before it and is reached from the top without following a link; what
 is made is new, or it is refused.
@@ -13,6 +14,7 @@ from typing import Final
 
 from leasehold.datasets._sealed_tree import TreeEntry, TreeIndex, TreeSeal, path_of
 from leasehold.datasets._tree_pack import reached
+from leasehold.datasets._walk import link_stays_inside
 from leasehold.errors import DatasetCorrupt, DatasetTooLarge
 
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -26,6 +28,9 @@ class TreeUnpack:
 
     `made`: how many entries are there already. One that `fetch` or `going` has ended says how far it came, and another
     of the same index goes on there; what was begun of an entry (`begun`) is made anew.
+
+    for_person: everything is its caller's, who can read and remove it, and a link that leads out of the tree is not
+    made but counted (`left_out`): in a container it leads nowhere else.
     """
 
     cid: str
@@ -36,6 +41,8 @@ class TreeUnpack:
     going: Callable[[], None] = lambda: None
     made: int = 0
     begun: bool = False
+    for_person: bool = False
+    left_out: int = 0
     _at_hand: OrderedDict[int, bytes] = field(default_factory=OrderedDict)
 
     def into(self, root: int) -> None:
@@ -59,10 +66,7 @@ class TreeUnpack:
         if entry.kind == "folder":
             os.mkdir(entry.name, 0o700, dir_fd=folder)
         elif entry.kind == "link":
-            os.symlink(entry.target, entry.name, dir_fd=folder)
-            os.chown(entry.name, entry.owner, entry.group, dir_fd=folder, follow_symlinks=False)
-            times = (entry.time, entry.time)
-            os.utime(entry.name, ns=times, dir_fd=folder, follow_symlinks=False)
+            self._link(folder, entry)
         elif entry.kind == "same":
             first = self._path(entry.same)
             with reached(root, first[:-1]) as source:
@@ -71,6 +75,19 @@ class TreeUnpack:
                 os.link(first[-1], entry.name, src_dir_fd=source, dst_dir_fd=folder, follow_symlinks=False)
         else:
             self._write(folder, entry)
+
+    def _link(self, folder: int, entry: TreeEntry) -> None:
+        if self.for_person and not self._leads_inside(entry):
+            self.left_out += 1
+            return
+        os.symlink(entry.target, entry.name, dir_fd=folder)
+        if not self.for_person:
+            os.chown(entry.name, entry.owner, entry.group, dir_fd=folder, follow_symlinks=False)
+        os.utime(entry.name, ns=(entry.time, entry.time), dir_fd=folder, follow_symlinks=False)
+
+    def _leads_inside(self, entry: TreeEntry) -> bool:
+        depth = len(self._path(entry.parent))
+        return link_stays_inside("x/" * (depth + 1) + "link", os.fsdecode(entry.target))
 
     def _write(self, folder: int, entry: TreeEntry) -> None:
         if self.begun:
@@ -100,10 +117,12 @@ class TreeUnpack:
                     if folder is not None:
                         self._dress(folder, entry)
 
-    @staticmethod
-    def _dress(descriptor: int, entry: TreeEntry) -> None:
-        os.fchown(descriptor, entry.owner, entry.group)
-        os.fchmod(descriptor, entry.mode)
+    def _dress(self, descriptor: int, entry: TreeEntry) -> None:
+        if self.for_person:
+            os.fchmod(descriptor, entry.mode & 0o777 | (0o700 if entry.kind == "folder" else 0o600))
+        else:
+            os.fchown(descriptor, entry.owner, entry.group)
+            os.fchmod(descriptor, entry.mode)
         os.utime(descriptor, ns=(entry.time, entry.time))
 
     def _chunk(self, number: int) -> bytes:

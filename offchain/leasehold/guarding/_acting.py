@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from leasehold.chain import TurnTaken, format_lease, free_nonce, turn
 from leasehold.client import (
+    USUAL_MOST,
     ChallengeMachine,
     Failover,
     FaultsSettled,
@@ -22,21 +24,38 @@ from leasehold.client import (
     LeasesOpened,
     ProveSilence,
     SettleFaults,
+    keep_checkpoint,
+    restoration,
+    standby_checkpoint,
 )
-from leasehold.errors import LeaseholdError
+from leasehold.errors import DatasetCorrupt, DatasetError, DatasetTooLarge, LeaseholdError
 from leasehold.guarding._alerts import Alert, AlertKind, acted, keep_of, trouble
 from leasehold.guarding._deeds import Deed, GuardDo, extension
 from leasehold.guarding._settings import GuardSettings
 from leasehold.guarding._sights import LeaseSight
 from leasehold.home import GivenUp
 from leasehold.market import format_time
-from leasehold.runs import Acting, Do, Memory, RunActed, Word, carrying, settle_runs
+from leasehold.runs import (
+    UNKEPT_SECONDS,
+    Acting,
+    Do,
+    Memory,
+    RunActed,
+    Word,
+    carrying,
+    recipe_workload,
+    settle_runs,
+)
+from leasehold.workload import Checkpoint
 
 if TYPE_CHECKING:
     from leasehold.client import PoolClient
 
 DEED_SECONDS = 300.0
 """For a deed that is not a run's: what is under way then is looked at again at the next look."""
+MOST_UNKEPT = 64
+WRONG_SECONDS = 86_400.0
+"""How long a checkpoint is left that is none, or more than it may be."""
 MOST_ACTS = 64
 """Acts of one run in a row."""
 _AT_REST = frozenset({Do.WAIT, Do.LEAVE, Do.FINISH})
@@ -45,7 +64,8 @@ _AT_REST = frozenset({Do.WAIT, Do.LEAVE, Do.FINISH})
 @dataclass
 class Performer:
     """Who carries deeds out. client: acts for the account. plain: the wallet for itself, where it is a delegate: what
-    anybody may send goes by it. Runs are remembered in `runs`. turns: one of the wallet's deeds at a time.
+    anybody may send goes by it. Runs are remembered in `runs`. turns: one of the wallet's deeds at a time. unkept:
+    checkpoints that could not be had, and until when they are left.
     """
 
     client: PoolClient
@@ -53,6 +73,7 @@ class Performer:
     plain: PoolClient | None = None
     runs: dict[str, Memory] = field(default_factory=dict)
     turns: asyncio.Lock = field(default_factory=asyncio.Lock)
+    unkept: dict[str, float] = field(default_factory=dict)
 
     async def perform(self, deed: Deed, sight: LeaseSight | None) -> list[Alert]:
         """Do it, and say what was done, or why it could not be. sight: the lease that it is about, as it was seen."""
@@ -61,6 +82,8 @@ class Performer:
             if deed.do is GuardDo.CARRY:
                 async for alert in self._carry(deed.run):
                     told.append(alert)  # what was done is told, whatever comes after it
+            elif deed.do is GuardDo.KEEP:  # it sends nothing, and whoever lets it wait holds up nothing else
+                await self._keep(deed, sight)
             else:
                 async with asyncio.timeout(DEED_SECONDS):
                     told += await self._in_turn(deed, sight)
@@ -113,12 +136,14 @@ class Performer:
             return await self._prove(deed)
         if deed.do is GuardDo.FAIL_OVER:
             return await self._fail_over(deed)
+        if deed.do is GuardDo.RESTORE:
+            return await self._restore(deed)
         return await self._settle()
 
     async def _extend(self, deed: Deed, sight: LeaseSight) -> list[Alert]:
         client, keep = self.client, keep_of(sight, self.settings)
         assert keep is not None
-        fresh = LeaseSight(await client.lease(deed.lease), sight.name, labels=sight.labels)
+        fresh = replace(sight, lease=await client.lease(deed.lease))
         if not extension(fresh, keep, await client.now(), client.money):
             return []
         kept = await client.carry_out(KeepGoing(deed.lease, keep.by, keep.at_most, keep.before, once=True))
@@ -160,7 +185,41 @@ class Performer:
         over = await self._anybody.carry_out(Failover(deed.lease))
         here, there = format_lease(deed.lease), format_lease(over.lease.id)
         said = f"Lease {here} went over to its standby: lease {there} on machine {over.lease.machine}."
-        return [acted(f"{deed.lease}-failed-over", said, over.lease.id)]
+        return [
+            acted(f"{deed.lease}-failed-over", said, over.lease.id),
+            *_began(over.lease.id, restored=over.restored),
+        ]
+
+    async def _restore(self, deed: Deed) -> list[Alert]:
+        """What it rests upon is asked for by `restoration`: given once, it is there no more."""
+        restoring = await restoration(self.client, deed.lease)
+        if restoring is None:
+            return []
+        await self.client.carry_out(restoring)
+        return _began(deed.lease, restored=True)
+
+    async def _keep(self, deed: Deed, sight: LeaseSight | None) -> None:
+        """Fetch a checkpoint for the day on which its machine is gone. Raises DatasetTooLarge, DatasetCorrupt."""
+        client = self.client
+        try:
+            known = await self._checkpoint_of(deed.lease, sight)
+            most = self.settings.checkpoints or USUAL_MOST
+            await keep_checkpoint(client, deed.lease, deed.cid, known, most=most)
+        except (DatasetError, TimeoutError) as error:
+            wrong = isinstance(error, DatasetTooLarge | DatasetCorrupt)
+            if len(self.unkept) >= MOST_UNKEPT:
+                self.unkept.clear()
+            self.unkept[deed.cid] = time.monotonic() + (WRONG_SECONDS if wrong else UNKEPT_SECONDS)
+            if wrong:
+                raise
+
+    async def _checkpoint_of(self, lease: int, sight: LeaseSight | None) -> Checkpoint | None:
+        """What is known here of a lease's checkpoints, with their key: of a run's, and of one that named a standby."""
+        if sight is not None and sight.job is not None:
+            workload = recipe_workload(self.client, sight.job)
+            return None if workload is None else workload.checkpoint
+        record = await (await self.client.index()).lease(lease)
+        return None if record is None else standby_checkpoint(self.client, record.workload)
 
     async def _settle(self) -> list[Alert]:
         everyone = self.plain is not None
@@ -177,6 +236,7 @@ class Performer:
         """Go on with a run until there is nothing to do for it now."""
         memory = self.runs.setdefault(name, Memory())
         memory.extends = True  # the ledger may have been filled since
+        memory.keeps = False
         acting = await carrying(self.client, name, memory)
         for _ in range(MOST_ACTS):
             if acting is None:
@@ -193,6 +253,11 @@ class Performer:
                 yield alert
             if step.act.do in _AT_REST or (step.act.do is Do.FETCH and self.client.other is not None):
                 return
+
+
+def _began(lease: int, *, restored: bool) -> list[Alert]:
+    said = f"Lease {format_lease(lease)} goes on from the last checkpoint of the lease whose place it took."
+    return [acted(f"{lease}-restored", said, lease)] if restored else []
 
 
 def _told(acting: Acting, step: RunActed, opened: list[LeasesOpened]) -> list[Alert]:

@@ -174,7 +174,9 @@ def _ending(
 
 
 def keep_of(sight: LeaseSight, settings: GuardSettings) -> KeepSettings | None:
-    """The rule by which a lease is extended: the first that fits."""
+    """The rule by which a lease is extended: what was said as it was rented, else the first that fits."""
+    if sight.kept is not None:
+        return sight.kept
     rules = (rule for rule in settings.keep.values() if rule.label is None or rule.label in sight.labels)
     return next(rules, None)
 

@@ -22,11 +22,14 @@ CHALLENGE_EVERY = 86_400
 
 
 class GuardDo(StrEnum):
-    """What is done. FAIL_OVER: open the standby. CARRY: go on with a run, which rents again where its own rules say so
+    """What is done. KEEP: fetch a checkpoint. RESTORE: give a standby the checkpoint of the lease whose place it took.
+    FAIL_OVER: open the standby. CARRY: go on with a run, which rents again where its own rules say so
     (`leasehold.runs`). SETTLE: what faults have left to be settled.
     """
 
+    KEEP = "keep"
     CARRY = "carry"
+    RESTORE = "restore"
     FAIL_OVER = "fail-over"
     EXTEND = "extend"
     CHALLENGE = "challenge"
@@ -36,13 +39,14 @@ class GuardDo(StrEnum):
 
 @dataclass(frozen=True)
 class Deed:
-    """One thing to do. lease, machine: of what, 0 where none. seconds: to extend by. run: which."""
+    """One thing to do. lease, machine: of what, 0 where none. seconds: to extend by. run: which. cid: a checkpoint."""
 
     do: GuardDo
     lease: int = 0
     machine: int = 0
     seconds: int = 0
     run: str = ""
+    cid: str = ""
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -65,7 +69,7 @@ def deeds_of(
     """What is to be done now, in order. challenged: when a machine was last, unix seconds. delegate: it acts for an
     account that is not its wallet's, and cannot put up a bond for it.
     """
-    deeds: list[Deed] = []
+    deeds = [Deed(GuardDo.KEEP, sight.lease.id, cid=sight.checkpoint) for sight in kept(snapshot, settings)]
     if snapshot.own.waiting:  # it may be just that
         return deeds
     if settings.recover:
@@ -77,6 +81,13 @@ def deeds_of(
     return list(dict.fromkeys(deeds))
 
 
+def kept(snapshot: Snapshot, settings: GuardSettings) -> Iterator[LeaseSight]:
+    """The leases whose newest checkpoint is fetched: of those that no run has, where checkpoints are to be fetched."""
+    for sight in snapshot.leases:
+        if sight.checkpoint and (settings.recover if sight.job is not None else settings.checkpoints):
+            yield sight
+
+
 def _of_lease(
     sight: LeaseSight,
     snapshot: Snapshot,
@@ -86,6 +97,8 @@ def _of_lease(
     delegate: bool,
 ) -> Iterator[Deed]:
     lease, now = sight.lease, snapshot.now
+    if sight.begins and settings.failover and now < lease.end:
+        yield Deed(GuardDo.RESTORE, lease.id)
     if not sight.runs or now >= lease.end:
         return
     if sight.answer_by and now > sight.answer_by and settings.settle:

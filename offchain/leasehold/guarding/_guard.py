@@ -22,7 +22,7 @@ from leasehold.guarding._alerts import Alert, AlertKind, alerts_of, trouble, uns
 from leasehold.guarding._channels import Channel
 from leasehold.guarding._deeds import Deed, GuardDo, deeds_of
 from leasehold.guarding._errors import GuardDeposed
-from leasehold.guarding._looking import Recollection, look
+from leasehold.guarding._looking import Recollection, look, silences
 from leasehold.guarding._settings import GuardSettings
 from leasehold.guarding._sights import Snapshot
 from leasehold.guarding._telling import due, failed, failing, queued, tell
@@ -142,7 +142,8 @@ class Guard:
         changes: dict[str, Any] = {"trouble": looked.trouble}
         if snapshot is not None:
             live = tuple(sight.lease.id for sight in snapshot.leases)
-            changes |= {"looked": snapshot.now, "watched": live}
+            silent = silences(self._recollection, snapshot.now)
+            changes |= {"looked": snapshot.now, "watched": live, "silent": silent}
         self._pace = pace(self.settings, snapshot)
         self._remember_told(looked.alerts, unsure, **changes)
         self._deliver()
@@ -215,7 +216,7 @@ class Guard:
 
     def _do(self, deeds: tuple[Deed, ...], snapshot: Snapshot) -> None:
         known = self._recollection
-        performer = Performer(self.quiet, self.settings, self.plain, known.runs, known.turns)
+        performer = Performer(self.quiet, self.settings, self.plain, known.runs, known.turns, known.unkept)
         sights = {sight.lease.id: sight for sight in snapshot.leases}
         self._begin("runs", performer.settle_runs)
         for deed in deeds:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from leasehold.chain import LeaseRecord, LeaseState, MachineRecord, free_nonce
-from leasehold.client import SettleFaults, tag_of
+from leasehold.chain import Lease, LeaseRecord, LeaseState, MachineRecord, free_nonce
+from leasehold.client import SettleFaults, forget_standbys, restorable, tag_of
 from leasehold.errors import ChainError, LeaseholdError
-from leasehold.guarding._settings import GuardSettings
+from leasehold.guarding._settings import GuardSettings, KeepSettings
 from leasehold.guarding._sights import JobSight, LeaseSight, OwnSight, PastSight, Snapshot
-from leasehold.home import Kind, Remembered, Tag
+from leasehold.home import Kind, NotedSilence, Remembered, Tag
 from leasehold.market import Listing
 from leasehold.market.wire import LeaseReading, LeaseStatus
 from leasehold.runs import Memory, rules_of, worked_lately
@@ -43,7 +43,8 @@ class Recollection:
     """What one process remembers between looks, and the next finds out anew. Clocks are monotonic seconds.
 
     silent: since when an agent is, and in how many looks. cheaper: by lease. runs: what is remembered of each. turns:
-    held by whoever sends something for the wallet.
+    held by whoever sends something for the wallet. unkept: checkpoints that could not be had, and until when they are
+    left.
     """
 
     silent: dict[int, tuple[float, int]] = field(default_factory=dict)
@@ -53,6 +54,7 @@ class Recollection:
     settleable: bool = False
     runs: dict[str, Memory] = field(default_factory=dict)
     turns: asyncio.Lock = field(default_factory=asyncio.Lock)
+    unkept: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ async def look(
     live = [record for record in records if record.lease.state.live]
     machines = {record.machine.id: record for record in await index.machines()}
     words = await _ask(client, live, machines)
-    _hear(recollection, live, words)
+    _hear(recollection, live, words, remembered.silent, now, settings.silent_after // 2)
+    forget_standbys(client, records)
     if settings.cheaper_by:
         await _search(client, settings, live, machines, recollection)
     if settings.settle:
@@ -81,11 +84,22 @@ async def look(
     tags = client.home.names(client.deployment).all(Kind.LEASE)
     handed, jobs = client.home.lease_names.all(), _jobs(client)
     job_of = {lease: name for name, (_, leases) in jobs.items() for lease in leases}
+    before = {record.backup_lease: record for record in records if record.backup_lease}
     sights = []
     for record in live:
         tag, word = tag_of(record, tags, handed), words.get(record.lease.id)
         sights.append(
-            await _sight(client, record, tag, word, now, settings, recollection, job_of.get(record.lease.id))
+            await _sight(
+                client,
+                record,
+                before.get(record.lease.id),
+                tag,
+                word,
+                now,
+                settings,
+                recollection,
+                job_of.get(record.lease.id),
+            )
         )
     past = tuple(
         _past(record, tag_of(record, tags, handed)) for record in records if _is_news(record, remembered)
@@ -183,19 +197,42 @@ async def _ask(
     return words
 
 
-def _hear(recollection: Recollection, records: Iterable[LeaseRecord], words: dict[int, Heard]) -> None:
-    """Remember since when agents are silent."""
+def _hear(
+    recollection: Recollection,
+    records: Iterable[LeaseRecord],
+    words: dict[int, Heard],
+    noted: Mapping[int, NotedSilence],
+    now: int,
+    most: int,
+) -> None:
+    """Remember since when agents are silent. noted: what the guard before this one knew of it, who looked last at a
+    time of which no more than `most` seconds are counted: nobody knows how it was in between.
+    """
     clock, silent = time.monotonic(), dict[int, tuple[float, int]]()
     for record in records:
-        if record.lease.state is LeaseState.ACTIVE and record.lease.id not in words:
-            since, looks = recollection.silent.get(record.lease.id, (clock, 0))
-            silent[record.lease.id] = since, looks + 1
+        lease = record.lease.id
+        if record.lease.state is LeaseState.ACTIVE and lease not in words:
+            since, looks = clock, 0
+            if (before := noted.get(lease)) is not None:
+                since, looks = clock - before.seconds - min(max(0, now - before.at), most), before.looks
+            since, looks = recollection.silent.get(lease, (since, looks))
+            silent[lease] = since, looks + 1
     recollection.silent = silent
+
+
+def silences(recollection: Recollection, now: int) -> dict[int, NotedSilence]:
+    """What the guard after this one is to know of who is silent. now: by the chain."""
+    clock = time.monotonic()
+    return {
+        lease: NotedSilence(int(clock - since), looks, now)
+        for lease, (since, looks) in recollection.silent.items()
+    }
 
 
 async def _sight(
     client: PoolClient,
     record: LeaseRecord,
+    before: LeaseRecord | None,
     tag: Tag,
     word: Heard | None,
     now: int,
@@ -225,7 +262,25 @@ async def _sight(
         cheaper=recollection.cheaper.get(lease.id),
         answer_by=await _answer_by(client, lease.machine),
         window=(await client.params(lease.params)).start_window,
+        checkpoint=_unkept(client, lease.id, word, recollection),
+        begins=before is not None and restorable(client, record, before, now) is not None,
+        kept=_kept(client, lease),
     )
+
+
+def _unkept(client: PoolClient, lease: int, word: Heard | None, recollection: Recollection) -> str:
+    """The checkpoint that its agent names, unless it is here, or could not be had a moment ago."""
+    cid = "" if word is None else word.status.checkpoint or ""
+    if not cid or client.home.checkpoints(client.deployment).get(lease) == cid:
+        return ""
+    return "" if time.monotonic() < recollection.unkept.get(cid, 0.0) else cid
+
+
+def _kept(client: PoolClient, lease: Lease) -> KeepSettings | None:
+    kept = client.home.kept_leases(client.deployment).get(lease.id, lease.machine)
+    if kept is None:
+        return None
+    return KeepSettings(by=kept.by, at_most=kept.at_most, budget=client.money.exact(kept.budget))
 
 
 async def _answer_by(client: PoolClient, machine: int) -> int:

@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from leasehold.guarding._errors import GuardSecretMissing, GuardSettingWrong
-from leasehold.market import InvalidInput, parse_duration
+from leasehold.market import InvalidInput, parse_duration, parse_size
 
 _MOST_SECRET = 4_096
 
@@ -55,6 +55,15 @@ def _label(text: str) -> str:
     if not re.fullmatch(r"[^=\s]+=[^=\s]+", text):
         raise ValueError("it should be WORD=VALUE")
     return text
+
+
+def _bytes(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return int(parse_size(value))
+    except InvalidInput as error:
+        raise ValueError(error.problem) from None
 
 
 Span = Annotated[int, BeforeValidator(_seconds), Field(gt=0, le=366 * 86_400)]
@@ -159,7 +168,8 @@ class GuardSettings(_Table):
     percent another machine has to be cheaper; 0: nobody looks. gas_low: coins in the wallet under which it is told.
     challenge: machines that are silent; each costs a bond where they answer after all. settle: prove silence, apply
     outages, have compensation paid. failover: open a standby while the machine is down. recover: go on with runs that
-    were begun so. keep: leases that are extended, by a name for each.
+    were begun so. checkpoints: most bytes that one comes to which one's own node fetches, where its workload
+    does not say; 0: only those of runs are fetched. keep: leases that are extended, by a name for each.
     """
 
     every: Annotated[int, BeforeValidator(_seconds), Field(ge=1, le=3_600)] = 60
@@ -172,6 +182,7 @@ class GuardSettings(_Table):
     settle: bool = True
     failover: bool = True
     recover: bool = True
+    checkpoints: Annotated[int, BeforeValidator(_bytes), Field(ge=0, le=1 << 50)] = 10 << 30
     keep: Annotated[dict[str, KeepSettings], Field(max_length=64)] = {}
     webhook: WebhookSettings | None = None
     mail: MailSettings | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from leasehold.chain import Lease, LeaseState
+from leasehold.guarding._settings import KeepSettings
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,8 @@ class LeaseSight:
     for good. looping: its container is started again and again. idle: it has used no processor and no card; `None`:
     nobody knows. job: a run that is recovered has it. labels: WORD=VALUE that it has. cheaper: the best machine of its
     kind now and what it asks per GPU-hour. answer_by: until when its machine may answer a challenge; 0: none stands.
-    window: its start window.
+    window: its start window. checkpoint: the newest that its agent names, where one's own node has not got it. begins:
+    it took the place of a lease whose last checkpoint it can be given. kept: as it was rented to be extended.
     """
 
     lease: Lease
@@ -32,6 +34,9 @@ class LeaseSight:
     cheaper: tuple[int, int] | None = None
     answer_by: int = 0
     window: int = 0
+    checkpoint: str = ""
+    begins: bool = False
+    kept: KeepSettings | None = None
 
     @property
     def runs(self) -> bool:

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from leasehold.home._fleet_book import FleetBook
     from leasehold.home._glimpse import Glimpse
     from leasehold.home._groups import Groups
-    from leasehold.home._guard_notes import GuardNotes, Pending, Remembered, ToldCause
+    from leasehold.home._guard_notes import GuardNotes, NotedSilence, Pending, Remembered, ToldCause
     from leasehold.home._home import Home
     from leasehold.home._jobs import Jobs
+    from leasehold.home._kept_leases import KeptLease, KeptLeases
     from leasehold.home._lease_names import LeaseNames
     from leasehold.home._names import Kind, NameBook, Tag, check_label
     from leasehold.home._offer_book import OfferBook
@@ -55,9 +56,12 @@ __all__ = [
     "Home",
     "Jobs",
     "KeptCheckpoints",
+    "KeptLease",
+    "KeptLeases",
     "Kind",
     "LeaseNames",
     "NameBook",
+    "NotedSilence",
     "OfferBook",
     "Pending",
     "PendingSessions",
@@ -97,9 +101,10 @@ _PARTS = {
     "_fleet_book": ("FleetBook",),
     "_glimpse": ("Glimpse",),
     "_groups": ("Groups",),
-    "_guard_notes": ("GuardNotes", "Pending", "Remembered", "ToldCause"),
+    "_guard_notes": ("GuardNotes", "NotedSilence", "Pending", "Remembered", "ToldCause"),
     "_home": ("Home",),
     "_jobs": ("Jobs",),
+    "_kept_leases": ("KeptLease", "KeptLeases"),
     "_lease_names": ("LeaseNames",),
     "_names": ("Kind", "NameBook", "Tag", "check_label"),
     "_offer_book": ("OfferBook",),

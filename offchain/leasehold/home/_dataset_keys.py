@@ -1,4 +1,4 @@
-"""The keys of datasets that were sealed here."""
+"""The keys of datasets that were sealed here, and of images that were made of one's leases."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ class DatasetKeys:
         return {str(cid): str(key) for cid, key in loaded.items()} if isinstance(loaded, dict) else {}
 
     def given_to(self, workload: Workload) -> Workload:
-        """The workload, in which datasets that were sealed here have their keys: else it would find sealed bytes."""
+        """The workload, in which datasets and an image that were sealed for here have their keys: else it would find
+        sealed bytes.
+        """
         keys = self.all()
         mounts = tuple(
             mount
@@ -41,7 +43,8 @@ class DatasetKeys:
             else mount.model_copy(update={"key": keys[mount.cid]})
             for mount in workload.datasets
         )
-        return workload.model_copy(update={"datasets": mounts})
+        known = keys.get(workload.image.removeprefix("ipfs:")) if workload.image.startswith("ipfs:") else None
+        return workload.model_copy(update={"datasets": mounts, "image_key": workload.image_key or known})
 
     def forget(self, cid: str) -> None:
         """What it opened is nobody's any more. Raises SettingsError."""

@@ -15,6 +15,7 @@ from leasehold.agreements import Document, FileRefused, GroupTerms, read_file, w
 from leasehold.chain.typed import Group, Safe
 from leasehold.errors import SettingsError
 from leasehold.home._errors import GroupUnknown, NoGroups
+from leasehold.home._names import check_name
 
 
 class AddressBook(Document):
@@ -53,8 +54,10 @@ class Groups:
         return known[name]
 
     def add(self, name: str, group: Group) -> None:
-        """Raises SettingsError when another group has the name."""
+        """Raises BadName, and SettingsError when another group has the name. What was called so before stays."""
         known = self.all()
+        if name not in known:
+            check_name(name)
         if known.get(name, group) != group and not _same_safe(known[name], group):
             raise SettingsError(f"'{name}' is another group already: choose another name.")
         known[name] = group

@@ -37,6 +37,17 @@ class ToldCause:
 
 
 @dataclass(frozen=True)
+class NotedSilence:
+    """Of a lease whose agent says nothing: for how many seconds, as far as that is known, in how many looks in a row,
+    and when the last of them was, unix seconds by the chain.
+    """
+
+    seconds: int
+    looks: int
+    at: int
+
+
+@dataclass(frozen=True)
 class Pending:
     """An alert that a channel has not taken yet. alert: as it is sent. tries: so far. due: when it is tried again."""
 
@@ -53,7 +64,7 @@ class Remembered:
 
     term: how often a guard took over: whoever finds a later one than his own there acts no more. looked: unix seconds
     of its last look. watched: leases that were live then. challenged: when a machine was last challenged. dropped:
-    alerts that no channel took in time. trouble: why it cannot look, if so.
+    alerts that no channel took in time. trouble: why it cannot look, if so. silent: leases whose agents say nothing.
     """
 
     term: int = 0
@@ -64,6 +75,7 @@ class Remembered:
     challenged: Mapping[int, int] = field(default_factory=dict)
     dropped: int = 0
     trouble: str = ""
+    silent: Mapping[int, NotedSilence] = field(default_factory=dict)
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
@@ -78,6 +90,7 @@ class Remembered:
             {int(machine): int(at) for machine, at in document["challenged"].items()},
             int(document["dropped"]),
             str(document["trouble"]),
+            {int(lease): NotedSilence(**known) for lease, known in document.get("silent", {}).items()},
         )
 
     def bounded(self) -> Self:

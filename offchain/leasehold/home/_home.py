@@ -142,6 +142,10 @@ class Home:
         """Which checkpoint of each of a pool's leases one's own node keeps."""
         return home.KeptCheckpoints(self.path, deployment)
 
+    def kept_leases(self, deployment: chain.Deployment) -> home.KeptLeases:
+        """Which of a pool's leases a guard extends, and how long."""
+        return home.KeptLeases(self.path, deployment)
+
     def closing_orders(self, deployment: chain.Deployment) -> home.ClosingOrders:
         """Which of a pool's leases close when their jobs are done, as it was signed here."""
         return home.ClosingOrders(self.path, deployment)
@@ -153,6 +157,10 @@ class Home:
     def jobs(self, deployment: chain.Deployment) -> home.Jobs:
         """What those of them need that are to be recovered with nobody there."""
         return home.Jobs(self.path, deployment)
+
+    def standbys(self, deployment: chain.Deployment) -> home.Jobs:
+        """What was sealed for standbys that are to go on from a checkpoint, by its digest in hex."""
+        return home.Jobs(self.path, deployment, "standbys")
 
     def guard_notes(self, deployment: chain.Deployment, account: str) -> home.GuardNotes:
         """What a guard of an account's leases in a pool has told, and has yet to."""

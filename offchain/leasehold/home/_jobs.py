@@ -1,7 +1,9 @@
-"""What a run needs to begin anew on another machine with nobody there: its workload, its bounds, its code.
+"""What a run needs to begin anew on another machine with nobody there: its workload, its bounds, its code; and what a
+standby needs to begin where its lease had got to.
 
-Of a run that is to be recovered alone. It holds the workload as it was written, secrets and all, and is for its owner
-alone, as the keys beside it are; it goes once the run has ended.
+Of a run that is to be recovered, and of a lease that makes checkpoints and named a standby, alone. It holds the
+workload as it was written, secrets and all, and is for its owner alone, as the keys beside it are; it goes once
+run or lease has ended.
 """
 
 from __future__ import annotations
@@ -19,12 +21,12 @@ from leasehold.home._runs import NAME
 
 
 class Jobs:
-    """Of one pool, a file and perhaps a folder of code each under a home."""
+    """Of one pool, a file and perhaps a folder of code each under a home, in the folder `kind` there."""
 
-    def __init__(self, home: Path, deployment: Deployment) -> None:
+    def __init__(self, home: Path, deployment: Deployment, kind: str = "jobs") -> None:
         # The genesis too: a development chain repeats ids and addresses.
         pool = f"{deployment.chain_id}-{deployment.genesis[2:18]}-{deployment.controller}"
-        self._folder = home / "jobs" / pool
+        self._folder = home / kind / pool
 
     def keep(self, name: str, document: dict[str, Any]) -> None:
         """Write it; it is on the disk when this returns. Raises OSError."""

@@ -67,6 +67,7 @@ from leasehold.market.wire import (
     Health,
     LeaseAudit,
     LeaseCheckpoints,
+    LeaseImage,
     LeaseMetrics,
     LeaseStanding,
     LeaseStatus,
@@ -299,6 +300,18 @@ class AgentClient:
         path = f"/v1/leases/{format_lease(lease)}/checkpoints"
         sign = partial(self._sign, "PUT", path, "", "lease.checkpoint", lease, EMPTY_BODY)
         return await self._document(LeaseCheckpoints, "PUT", path, sign=sign)
+
+    async def image(self, lease: int) -> LeaseImage:
+        """The image that was made of the lease's container, and how the last attempt went."""
+        return await self._of_lease(LeaseImage, lease, "/image", "lease.image")
+
+    async def commit(self, lease: int, recipient: str) -> LeaseImage:
+        """Begin to make one, sealed to an age recipient. Raises `NotRunning`, `TooManyRequests` while one is made for
+        another.
+        """
+        path = f"/v1/leases/{format_lease(lease)}/image/{recipient}"
+        sign = partial(self._sign, "PUT", path, "", "lease.commit", lease, EMPTY_BODY)
+        return await self._document(LeaseImage, "PUT", path, sign=sign)
 
     async def audit(self, lease: int) -> LeaseAudit:
         """Who did what on the lease while it was the account's."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from leasehold._faces import face
 
 if TYPE_CHECKING:
-    from leasehold.runs._acting import Acting, RunActed, RunFetched
+    from leasehold.runs._acting import UNKEPT_SECONDS, Acting, RunActed, RunFetched
     from leasehold.runs._deciding import Act, CloseWhen, Do, RunRules, Word
     from leasehold.runs._errors import (
         BudgetMissing,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         load_project,
         project_name,
     )
+    from leasehold.runs._recipe import recipe_workload
     from leasehold.runs._run import (
         AttachRun,
         Run,
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PROJECT_FILE",
+    "UNKEPT_SECONDS",
     "Act",
     "Acting",
     "AttachRun",
@@ -80,6 +82,7 @@ __all__ = [
     "job_of",
     "load_project",
     "project_name",
+    "recipe_workload",
     "rules_of",
     "run_named",
     "settle_runs",
@@ -87,7 +90,7 @@ __all__ = [
 ]
 
 _PARTS = {
-    "_acting": ("Acting", "RunActed", "RunFetched"),
+    "_acting": ("UNKEPT_SECONDS", "Acting", "RunActed", "RunFetched"),
     "_deciding": ("Act", "CloseWhen", "Do", "RunRules", "Word"),
     "_errors": (
         "BudgetMissing", "BudgetTooSmall", "NoSuchRun", "NotForARun", "NothingRan", "ResultsInTheWay",
@@ -96,6 +99,7 @@ _PARTS = {
     "_following": ("RunControl", "RunFinished", "RunLog"),
     "_looking": ("Memory", "worked_lately"),
     "_project": ("PROJECT_FILE", "Project", "begin_project", "job_of", "load_project", "project_name"),
+    "_recipe": ("recipe_workload",),
     "_run": ("AttachRun", "Run", "RunPlan", "carrying", "rules_of", "run_named", "settle_runs"),
 }  # fmt: skip
 if not TYPE_CHECKING:

@@ -6,6 +6,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,12 +31,13 @@ from leasehold.client import (
     hand_in,
     hand_order,
     keep_checkpoint,
+    key_of_checkpoints,
     newest_checkpoint,
     order_closing,
     published_results,
     under_way,
 )
-from leasehold.errors import AgentError, ContractError, DatasetError
+from leasehold.errors import AgentError, ContractError, DatasetCorrupt, DatasetError, DatasetTooLarge
 from leasehold.home import GivenUp, RunRecord, Runs, Try
 from leasehold.market import MarketError, NoMachineMatches, NotEnoughFunds, Payment
 from leasehold.market.wire import AgentUnreachable
@@ -50,15 +52,25 @@ from leasehold.runs._deciding import (
 )
 from leasehold.runs._errors import BudgetTooSmall
 from leasehold.runs._looking import Memory, look_at_run
-from leasehold.workload import CodeContents
+from leasehold.workload import Checkpoint, CodeContents
 
 if TYPE_CHECKING:
     from leasehold.client import PoolClient
 
 NO_RESULTS = "none"
+MISSED = "dataset-missing"
+"""Why a machine declines that could not fetch the checkpoint that it was to begin with."""
 UNKEPT_SECONDS = 30.0
 """How long a checkpoint is left that one's own node could not fetch."""
 _ONLY_SETTLES = frozenset({Do.KNOW, Do.FORGET, Do.DROP, Do.END, Do.CANCEL, Do.CLOSE})
+
+
+class CheckpointFound(StrEnum):
+    """What became of a checkpoint that was to be kept. AWAY: it could not be had now. WRONG: it is none of this run."""
+
+    HERE = "here"
+    AWAY = "away"
+    WRONG = "wrong"
 
 
 @dataclass(frozen=True)
@@ -272,17 +284,30 @@ class Acting:
         elif (receipt := await renter.approve(payment)) is not None:
             yield Approved(receipt, payment.pulled)
 
-    async def _keep(self, place: int, number: int, cid: str) -> bool:
+    async def _keep(self, place: int, number: int, cid: str) -> CheckpointFound:
         """A copy of a checkpoint on one's own node, for the machine after this one. What cannot be had now is left for
         a while: the run goes on.
         """
         try:
-            await keep_checkpoint(self.client, number, cid)
-        except (DatasetError, TimeoutError):
+            await keep_checkpoint(self.client, number, cid, await self._checkpoint())
+        except (DatasetError, TimeoutError) as error:
             self.memory.unkept = {cid: time.monotonic() + UNKEPT_SECONDS}
-            return False
+            return (
+                CheckpointFound.WRONG
+                if isinstance(error, DatasetCorrupt | DatasetTooLarge)
+                else CheckpointFound.AWAY
+            )
         self._note(place, checkpoint=cid)
-        return True
+        return CheckpointFound.HERE
+
+    async def _checkpoint(self) -> Checkpoint | None:
+        """What the workload says of its checkpoints, with their key, for which the wallet is asked once at most."""
+        workload = None if self.rent is None else self.rent.workload
+        known = self.memory.checkpoint
+        if known is None and workload is not None and (known := workload.checkpoint) is not None:
+            key = known.key or await key_of_checkpoints(self.client, known.name)
+            known = self.memory.checkpoint = known.model_copy(update={"key": key})
+        return known
 
     async def _fetch(self, number: int) -> AsyncIterator[Step]:
         """Fetch the results into a new folder. One that is there may be ours of before, or anybody's: it stays."""
@@ -348,18 +373,29 @@ class Acting:
         return await plan_within(self.client, rent, look.left)
 
     async def _restored(self, rent: Rent) -> Rent:
-        """The same wish, beginning with the newest checkpoint of the last try that made one. What its machine names and
-        nobody can fetch is not that, where an older one is here.
-        """
+        """The same wish, beginning with the newest checkpoint of the last try that made one."""
         if rent.workload is None or rent.workload.checkpoint is None:
             return rent
         for place, tried in reversed(list(enumerate(self.record.tries))):
-            cid = None if tried.lease is None else await newest_checkpoint(self.client, tried.lease)
-            if tried.lease is not None and cid is not None and cid != tried.checkpoint:
-                cid = cid if await self._keep(place, tried.lease, cid) else tried.checkpoint or cid
-            if cid := cid or tried.checkpoint:
+            if cid := await self._newest(place, tried):
                 return replace(rent, workload=rent.workload.restored_from(cid))
         return rent
+
+    async def _newest(self, place: int, tried: Try) -> str:
+        """The newest checkpoint of a try; empty: there is none. What its machine names and is no checkpoint of this run
+        is none; what it names and nobody can fetch is one where there is no other, until a machine has missed it.
+        """
+        named = None if tried.lease is None else await newest_checkpoint(self.client, tried.lease)
+        if tried.lease is None or named is None or named == tried.checkpoint:
+            return tried.checkpoint
+        here = self.client.home.checkpoints(self.client.deployment).get(tried.lease)
+        if not self.memory.keeps and here is not None:
+            return here
+        kept = await self._keep(place, tried.lease, named)
+        if kept is CheckpointFound.HERE:
+            return named
+        missed = any(later.why == MISSED for later in self.record.tries[place + 1 :])
+        return tried.checkpoint or ("" if missed or kept is CheckpointFound.WRONG else named)
 
 
 def avoided(look: RunLook) -> set[int]:

@@ -28,6 +28,8 @@ MOST_RECOVERED = 64
 """Leases of one run that is recovered."""
 OWN_FAULTS = frozenset({"not-ready", "start-failed"})
 """Why machines decline what is probably the workload's own doing: two such words are enough."""
+LEAVING = 60
+"""Seconds after the end that a notice has brought in which its last checkpoint is made and fetched."""
 MARGIN = 900
 """How long before its end a lease is extended at the latest, seconds; of a short step a quarter."""
 SHORTEST = 60
@@ -314,6 +316,8 @@ def _running(look: RunLook, place: int, tried: Try, seen: TryLook) -> Act:
         return Act(Do.GIVE_UP, place, given_up=GivenUp.GONE, why="its machine is gone")
     if look.now >= lease.end and not lease.noticed:
         return Act(Do.GIVE_UP, place, given_up=GivenUp.TIME, why="its time is used up")
+    if look.now >= lease.end + LEAVING:  # nobody else need ever close it
+        return Act(Do.GIVE_UP, place, given_up=GivenUp.GONE, why="its machine was wanted elsewhere")
     if rules.close_when is CloseWhen.DONE and not seen.ordered:
         return Act(Do.ORDER, place)
     seconds = _more(look, lease)

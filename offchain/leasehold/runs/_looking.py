@@ -16,6 +16,7 @@ from leasehold.errors import LeaseholdError, UnknownLease
 from leasehold.home import RunRecord, Try
 from leasehold.market.wire import LeaseReading, LeaseStatus
 from leasehold.runs._deciding import CloseWhen, RunLook, RunRules, TryLook, Word
+from leasehold.workload import Checkpoint
 
 if TYPE_CHECKING:
     from leasehold.client import PoolClient
@@ -31,7 +32,8 @@ class Memory:
 
     handed: whose code is in. seen: since when it waits for the start. ordered: whose order was tried. extends: whether
     more time can be had. others: whether more machines can be tried. code: there is a folder of code.
-    unkept: checkpoints that were not to be had, and until when they are left.
+    unkept: checkpoints that were not to be had, and until when they are left. keeps: this process fetches them; else
+    somebody beside it does. checkpoint: what the workload says of them, with the key.
     """
 
     handed: set[int] = field(default_factory=set)
@@ -43,6 +45,8 @@ class Memory:
     others: bool = True
     code: bool = False
     unkept: dict[str, float] = field(default_factory=dict)
+    keeps: bool = True
+    checkpoint: Checkpoint | None = None
 
 
 async def look_at_run(
@@ -163,12 +167,16 @@ async def _present(client: PoolClient, tried: Try, seen: TryLook, rules: RunRule
         unusable=int(clock - memory.silent.get(lease.id, clock)),
         ended_for=int(clock - memory.ended.get(lease.id, clock)),
         idle=idle,
-        checkpoint=_to_keep(status, memory, clock),
+        checkpoint=_to_keep(client, lease.id, status, memory, clock),
     )
 
 
-def _to_keep(status: LeaseStatus | None, memory: Memory, clock: float) -> str:
-    """The newest checkpoint, unless it could not be had a moment ago."""
+def _to_keep(client: PoolClient, lease: int, status: LeaseStatus | None, memory: Memory, clock: float) -> str:
+    """The newest checkpoint, unless it could not be had a moment ago; where others fetch them, the newest that they
+    have.
+    """
+    if not memory.keeps:
+        return client.home.checkpoints(client.deployment).get(lease) or ""
     cid = "" if status is None else status.checkpoint or ""
     return "" if clock < memory.unkept.get(cid, clock) else cid
 

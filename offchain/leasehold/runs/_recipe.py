@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from leasehold.client import Rent, look_over, own_workload
 from leasehold.errors import CodeInvalid
 from leasehold.home import RunUnreadable
-from leasehold.workload import CodeContents, CodeFolder, CodeKind, load_workload, survey
+from leasehold.workload import CodeContents, CodeFolder, CodeKind, Workload, load_workload, survey
 
 if TYPE_CHECKING:
     from leasehold.client import PoolClient
@@ -55,6 +55,17 @@ async def keep_recipe(
         await asyncio.to_thread(copied, code, jobs.code(name))
         document["code"] = {"at": code.folder.at, "digest": code.tree.digest.hex()}
     jobs.keep(name, document)
+
+
+def recipe_workload(client: PoolClient, name: str) -> Workload | None:
+    """The workload of a run that is to be recovered; `None` where it is not. Raises RunUnreadable."""
+    document = client.home.jobs(client.deployment).get(name)
+    if document is None:
+        return None
+    try:
+        return load_workload(document["workload"])
+    except (KeyError, TypeError) as error:
+        raise RunUnreadable(name) from error
 
 
 async def recipe_of(client: PoolClient, name: str) -> Recipe | None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from leasehold.chain import cost
 from leasehold.client import Plan, Rent, RentPlan, Request, Step, look_over
 from leasehold.home import RunRecord
 from leasehold.market import InvalidInput, Json, Payment, parse_amount
@@ -193,10 +194,24 @@ class RunPlan(Plan[RunFinished]):
     def payment(self) -> Payment | None:  # type: ignore[override]  # what the first lease takes, where one is opened
         return None if self.first is None else self.first.payment
 
+    @property
+    def most(self) -> int:
+        """What the first lease costs that lasts as long as it may, token units; 0 where none would be opened."""
+        if self.first is None:
+            return 0
+        quote = self.first.openings[0].quote
+        return cost(quote.price, quote.share, self.rules.at_most, up=True)
+
     def to_json(self) -> dict[str, Json]:
         """The first lease's quote, where one would be opened."""
         told: dict[str, Json] = {"run": self.request.name}
-        return told if self.first is None else {**told, **self.first.to_json()}
+        if self.first is None:
+            return told
+        longest: dict[str, Json] = {
+            "at_most": self.rules.at_most,
+            "cost_at_most": self.client.money.exact(self.most),
+        }
+        return {**told, **self.first.to_json(), **longest}
 
     async def prepare(self) -> AsyncIterator[Step]:
         """Note the run, and do what is due for leases of earlier ones."""

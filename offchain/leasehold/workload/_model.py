@@ -377,6 +377,7 @@ class Workload(WorkloadPart):
     code: Code | None = None
     volumes: Annotated[tuple[VolumeMount, ...], Field(min_length=1, max_length=16)] | None = None
     checkpoint: Checkpoint | None = None
+    image_key: Annotated[Annotated[str, AfterValidator(_identity)] | None, Field(repr=False)] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -415,6 +416,8 @@ class Workload(WorkloadPart):
             raise refuse("readiness: a batch job is ready when it runs")
         if self.registry is not None:
             self._check_login(self.registry)
+        if self.image_key is not None and not self.image.startswith("ipfs:"):
+            raise refuse("image_key: it opens an archive from IPFS, and the image is none")
         return self
 
     def _check_code(self, code: Code) -> None:

@@ -43,6 +43,7 @@ VALUES = {
     "key": "11" * 32,
     "session": "0x" + "11" * 20,
     "name": "models",
+    "recipient": "age1kte5z2qdnhwz6m6a9y0qzp9kckwr47k52jphd2x75j2he8tmtvyqj6clzc",
     "digest": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 }
 """What stands in a path: a lease of the tenant's, the digest of a body of no bytes."""

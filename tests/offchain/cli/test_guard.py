@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -73,13 +74,17 @@ def test_a_test_says_which_channel_works(cli: Cli) -> None:
 
 def test_a_unit_says_all_that_was_said(cli: Cli, tmp_path: Path) -> None:
     password = tmp_path / "pass word%"
-    printed = cli(
-        "--rpc", "http://one", "guard", "unit", "--password-file", str(password), "--wallet", "renter"
-    ).out
+    nodes = ("--rpc", 'https://one/v2/swordfish"$x', "--rpc", "http://two/a,b")
+    printed = cli(*nodes, "guard", "unit", "--password-file", str(password), "--wallet", "renter").out
     (line,) = [line for line in printed.splitlines() if line.startswith("ExecStart=")]
     assert f'--password-file "{str(password).replace("%", "%%")}"' in line
     assert f"--home {cli.home}" in line
-    assert "--rpc http://one" in line
+    kept = cli.home / "guard" / "unit.env"
+    assert f"EnvironmentFile={kept}" in printed.splitlines()
+    assert "swordfish" not in printed  # a key stands in it, and everybody reads a command line
+    assert (kept.stat().st_mode & 0o777, kept.parent.stat().st_mode & 0o077) == (0o600, 0)
+    (name,) = shlex.split(kept.read_text())
+    assert name == 'LEASEHOLD_RPC=https://one/v2/swordfish"$x,http://two/a%2Cb'
     assert line.count("guard run --wallet renter") == 1
     assert "UMask=0077" in printed
     assert "correct horse" not in printed

@@ -18,18 +18,23 @@ from leasehold.chain import Deployment, cid_to_bytes
 from leasehold.client import Observer, Rent
 from leasehold.client._carried_volumes import carry_volumes, said_of
 from leasehold.client._checkpoints import (
+    USUAL_MOST,
+    CheckpointGot,
     CheckpointPlan,
     CheckpointTaken,
+    GetCheckpoint,
     TakeCheckpoint,
     keep_checkpoint,
     newest_checkpoint,
 )
+from leasehold.client._errors import NoCheckpoint
 from leasehold.client._tenant_errors import NotTheTenant
 from leasehold.client._volume_keys import key_of_checkpoints, key_of_volume, own_workload
-from leasehold.errors import AgentError, DatasetUnavailable
+from leasehold.datasets import TreeFetched
+from leasehold.errors import AgentError, DatasetCorrupt, DatasetUnavailable, WrongIdentity
 from leasehold.home import Home, RunRecord, Try
 from leasehold.market.wire import LeaseCheckpoints, LeaseStatus, NotRunning
-from leasehold.runs._acting import Acting
+from leasehold.runs._acting import Acting, Kept
 from leasehold.runs._deciding import RunRules
 from leasehold.runs._looking import Memory, _to_keep
 from leasehold.workload import Workload, load_workload
@@ -38,7 +43,7 @@ if TYPE_CHECKING:
     from leasehold.chain import Lease
     from leasehold.client import PoolClient
 
-ME = "0x" + "11" * 20
+ME, KEY = "0x" + "11" * 20, "ab" * 32
 FIRST, SECOND, THIRD = (
     "bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku",
     "bafkreic3wuvpdcyvmji3a2xonc7ixvsohn76ev5h767wvq64byk2rfkzeq",
@@ -89,8 +94,9 @@ class Keeper(Agent):
 class Node:
     """One's own node: what it has of what others have."""
 
-    def __init__(self, *there: str) -> None:
-        self.there, self.pinned = set(there), list[str]()
+    def __init__(self, *there: str, garbage: str = "") -> None:
+        self.there, self.pinned, self.garbage = set(there), list[str](), garbage
+        self.weighed, self.tried = list[int](), list[tuple[str, int]]()
 
     async def pin(self, cid: str, **_: object) -> None:
         cid_to_bytes(cid)  # as the real one
@@ -98,6 +104,22 @@ class Node:
             raise DatasetUnavailable(cid)
         if cid not in self.pinned:  # it is kept once, for whomever
             self.pinned.append(cid)
+
+    async def weigh(self, cid: str, most: int, **_: object) -> None:
+        self.weighed.append(most)
+        if cid not in self.there:
+            raise DatasetUnavailable(cid)
+
+    async def check_tree(self, cid: str, key: bytes, most: int, **_: object) -> None:
+        self.tried.append((key.hex(), most))
+        if cid not in self.there:
+            raise DatasetUnavailable(cid)
+        if cid == self.garbage:
+            raise WrongIdentity("the export of the volume")
+
+    async def fetch_tree(self, cid: str, key: bytes, folder: Path, most: int) -> TreeFetched:
+        await self.check_tree(cid, key, most)
+        return TreeFetched(folder, 6, 1, 2)
 
     async def is_pinned(self, cid: str) -> bool:
         return cid in self.pinned
@@ -212,6 +234,60 @@ class TestKeeping:
         assert await newest_checkpoint(client, NUMBER) == FIRST
 
 
+class TestHowMuch:
+    """A machine names what it likes, and whoever fetches it pays for the disk."""
+
+    async def test_what_the_workload_says_counts_before_what_is_usual(self, tmp_path: Path) -> None:
+        node = Node(FIRST)
+        said = making(key=KEY, size="64MiB").checkpoint
+        await keep_checkpoint(keeping(tmp_path, Keeper(), node), NUMBER, FIRST, said, most=7 << 30)
+        assert (node.tried, node.weighed) == ([(KEY, 64 << 20)], [])
+        unsaid = making(key=KEY).checkpoint
+        await keep_checkpoint(keeping(tmp_path / "b", Keeper(), node), NUMBER, FIRST, unsaid, most=7 << 30)
+        assert node.tried[-1] == (KEY, 7 << 30)
+
+    async def test_where_nobody_knows_the_key_it_is_weighed(self, tmp_path: Path) -> None:
+        node = Node(FIRST)
+        await keep_checkpoint(keeping(tmp_path, Keeper(), node), NUMBER, FIRST)
+        assert node.weighed == [USUAL_MOST + (128 << 20)]
+
+    async def test_what_another_key_sealed_is_not_kept(self, tmp_path: Path) -> None:
+        node = Node(FIRST, SECOND, garbage=SECOND)
+        client = keeping(tmp_path, Keeper(), node)
+        await keep_checkpoint(client, NUMBER, FIRST)
+        with pytest.raises(DatasetCorrupt, match="key does not open it"):
+            await keep_checkpoint(client, NUMBER, SECOND, making(key=KEY).checkpoint)
+        assert node.pinned == [FIRST]
+
+
+class TestGetting:
+    async def get(self, client: PoolClient, folder: Path, **more: Any) -> CheckpointGot:
+        plan = await GetCheckpoint(folder, **{"lease": NUMBER, **more}).plan(client)
+        assert plan.to_json()["folder"] == str(folder)
+        (step,) = [step async for step in plan.steps()]
+        assert isinstance(step, CheckpointGot)
+        return step
+
+    async def test_the_newest_or_the_one_that_is_named(self, tmp_path: Path) -> None:
+        node = Node(FIRST, SECOND)
+        client = keeping(tmp_path, Keeper(FIRST, SECOND), node)
+        got = await self.get(client, tmp_path / "out", key=KEY)
+        assert (got.cid, got.folder, got.left_out) == (SECOND, tmp_path / "out", 2)
+        assert (await self.get(client, tmp_path / "out", key=KEY, cid=FIRST, most=5)).cid == FIRST
+        assert node.tried == [(KEY, USUAL_MOST), (KEY, 5)]
+
+    async def test_by_the_key_that_the_wallet_makes_again(self, tmp_path: Path) -> None:
+        signs = signing()
+        made = cast("Any", keeping(tmp_path, Keeper(FIRST), node := Node(FIRST)))
+        made.wallet, made.domain, made.account = signs.wallet, signs.domain, signs.account
+        await self.get(made, tmp_path / "out", name="other")
+        assert node.tried == [(await key_of_checkpoints(signs, "other"), USUAL_MOST)]
+
+    async def test_there_is_none(self, tmp_path: Path) -> None:
+        with pytest.raises(NoCheckpoint):
+            await self.get(keeping(tmp_path, Keeper(), Node()), tmp_path / "out")
+
+
 class TestTaking:
     async def take(self, client: PoolClient, *, keep: bool = True) -> CheckpointTaken:
         plan: CheckpointPlan = await TakeCheckpoint(NUMBER, keep).plan(client)
@@ -275,7 +351,7 @@ class TestMoving:
 
 class TestARun:
     def acting(self, client: PoolClient, *tries: Try) -> Acting:
-        rent = Rent(making(), seconds=60)
+        rent = Rent(making(key=KEY), seconds=60)
         acting = Acting(client, "train", RunRules(), rent)
         acting.runs.keep(RunRecord("train", ME, "wish", 0, {}, True, "/results", tries))
         return acting
@@ -320,13 +396,45 @@ class TestARun:
 
     async def test_a_copy_that_cannot_be_had_is_left_for_a_while(self, tmp_path: Path) -> None:
         acting = self.acting(keeping(tmp_path, Keeper(), Node()), Try(1, lease=NUMBER))
-        assert not await acting._keep(0, NUMBER, FIRST)
+        assert await acting._keep(0, NUMBER, FIRST) is Kept.AWAY
         (until,) = acting.memory.unkept.values()
         status = Agent().status_now().model_copy(update={"checkpoint": FIRST})
-        assert _to_keep(status, acting.memory, until - 1) == ""
-        assert _to_keep(status, acting.memory, until) == FIRST
-        assert _to_keep(status.model_copy(update={"checkpoint": SECOND}), acting.memory, until - 1) == SECOND
-        assert _to_keep(None, Memory(), 0) == ""
+        assert _to_keep(acting.client, NUMBER, status, acting.memory, until - 1) == ""
+        assert _to_keep(acting.client, NUMBER, status, acting.memory, until) == FIRST
+        other = status.model_copy(update={"checkpoint": SECOND})
+        assert _to_keep(acting.client, NUMBER, other, acting.memory, until - 1) == SECOND
+        assert _to_keep(acting.client, NUMBER, None, Memory(), 0) == ""
+
+    async def test_where_somebody_else_fetches_them_what_is_here_counts(self, tmp_path: Path) -> None:
+        """A guard fetches beside its runs, so that one that comes slowly holds up nothing that is sent."""
+        client = keeping(tmp_path, Keeper(THIRD), Node(FIRST))
+        acting, memory = self.acting(client, Try(1, lease=NUMBER)), Memory(keeps=False)
+        acting.memory = memory
+        status = Agent().status_now().model_copy(update={"checkpoint": THIRD})
+        assert _to_keep(client, NUMBER, status, memory, 0) == ""
+        await keep_checkpoint(client, NUMBER, FIRST)
+        assert _to_keep(client, NUMBER, status, memory, 0) == FIRST
+        assert await self.source(acting) == FIRST
+
+    async def test_what_can_be_fetched_and_is_none_of_it_stops_no_recovery(self, tmp_path: Path) -> None:
+        """Its machine names a picture of a cat: the next one would refuse that, and so would the one after it."""
+        agent, node = Keeper(SECOND), Node(FIRST, SECOND, garbage=SECOND)
+        client = keeping(tmp_path, agent, node)
+        alone = self.acting(client, Try(1, lease=NUMBER))
+        assert await self.source(alone) is None
+        before = self.acting(client, Try(1, lease=NUMBER, checkpoint=FIRST))
+        assert await self.source(before) == FIRST
+        older = self.acting(client, Try(1, lease=NUMBER + 1, checkpoint=FIRST), Try(2, lease=NUMBER))
+        agent.made = [SECOND]
+        assert await self.source(older) == FIRST
+        assert node.pinned == []
+        assert client.home.checkpoints(client.deployment).get(NUMBER) is None
+
+    async def test_what_a_machine_has_missed_is_named_no_more(self, tmp_path: Path) -> None:
+        acting = self.acting(keeping(tmp_path, Keeper(THIRD), Node()), Try(1, lease=NUMBER))
+        assert await self.source(acting) == THIRD
+        missed = self.acting(acting.client, Try(1, lease=NUMBER), Try(2, cost=0, why="dataset-missing"))
+        assert await self.source(missed) is None
 
     async def test_a_wish_that_makes_none_stays_as_it_is(self, tmp_path: Path) -> None:
         acting = self.acting(keeping(tmp_path, Keeper(FIRST), Node(FIRST)), Try(1, lease=NUMBER))

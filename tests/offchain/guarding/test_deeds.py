@@ -8,12 +8,14 @@ import pytest
 
 from leasehold.chain import LeaseState
 from leasehold.guarding._deeds import CHALLENGE_EVERY, Deed, GuardDo, deeds_of
+from leasehold.guarding._settings import KeepSettings
 from leasehold.guarding._sights import JobSight, Snapshot
 
 from .sights import HOUR, MONEY, NOW, WELL, lease, settings, sight, snapshot
 
 SOON = NOW + 600
 RULE = {"by": "1h", "at_most": "20h", "budget": "100"}
+RENTED = KeepSettings(by=1_800, at_most=3 * HOUR, budget="6")
 KEEP, ASKS = {"keep": {"all": RULE}}, {"challenge": True}
 NUMBER, BACKUP = 1 << 16, b"\1" * 32
 SILENT = sight(answers=False, silent=900, idle=None)
@@ -38,6 +40,11 @@ TABLE = [
      {"keep": {"x": {**RULE, "label": "a=c"}}}, []),
     ("its label", snapshot(sight(lease(end=SOON), labels=frozenset({"a=b"}))),
      {"keep": {"x": {**RULE, "label": "a=b"}}}, extends(HOUR)),
+    ("as it was rented to be", snapshot(sight(lease(end=SOON), kept=RENTED)), {}, extends(HOUR // 2)),
+    ("that counts before a rule", snapshot(sight(lease(end=SOON), kept=RENTED)), KEEP, extends(HOUR // 2)),
+    ("as long as was said", snapshot(sight(lease(start=NOW - 3 * HOUR, end=SOON), kept=RENTED)), KEEP, []),
+    ("the most that was said", snapshot(sight(replace(lease(end=SOON), deposit=10**7), kept=RENTED)), KEEP, []),
+    ("a delegate's cap ends it", snapshot(sight(lease(end=SOON), kept=RENTED), own=replace(WELL, left=5)), {}, []),
     ("it was over before", snapshot(sight(lease(end=NOW))), KEEP, []),
     ("it has not started", snapshot(sight(lease(end=SOON, state=LeaseState.OPENED))), KEEP, []),
     ("something is under way", snapshot(sight(lease(end=SOON)), own=replace(WELL, waiting=True)), KEEP, []),
@@ -53,6 +60,21 @@ TABLE = [
     ("down, and to be left", snapshot(sight(lease(backup=BACKUP), down=NOW - 5)), {"failover": False}, []),
     ("two leases on a silent machine", snapshot(replace(SILENT, answer_by=NOW - 5),
      replace(SILENT, answer_by=NOW - 5, lease=lease(2 << 16))), {}, [Deed(GuardDo.PROVE, machine=7)]),
+    ("a standby that was opened for a lease with a checkpoint", snapshot(sight(begins=True)), {},
+     [Deed(GuardDo.RESTORE, NUMBER)]),
+    ("one that has not started", snapshot(sight(lease(state=LeaseState.OPENED), begins=True)), {},
+     [Deed(GuardDo.RESTORE, NUMBER)]),
+    ("one that is to be left", snapshot(sight(begins=True)), {"failover": False}, []),
+    ("one whose time is over", snapshot(sight(lease(end=NOW), begins=True)), {}, []),
+    ("a checkpoint", snapshot(sight(checkpoint="bafy")), {}, [Deed(GuardDo.KEEP, NUMBER, cid="bafy")]),
+    ("a checkpoint while something is under way",
+     snapshot(sight(checkpoint="bafy"), own=replace(WELL, waiting=True)), {},
+     [Deed(GuardDo.KEEP, NUMBER, cid="bafy")]),
+    ("a checkpoint where none is to be fetched", snapshot(sight(checkpoint="bafy")), {"checkpoints": 0}, []),
+    ("a run's checkpoint is fetched all the same", snapshot(sight(checkpoint="bafy", job="train")),
+     {"checkpoints": "0B"}, [Deed(GuardDo.KEEP, NUMBER, cid="bafy")]),
+    ("a run's checkpoint where runs are to be left", snapshot(sight(checkpoint="bafy", job="train")),
+     {"recover": False}, []),
     ("a run", snapshot(jobs=(JobSight("train"),)), {}, [Deed(GuardDo.CARRY, run="train")]),
     ("runs are to be left", snapshot(jobs=(JobSight("train"),)), {"recover": False}, []),
     ("faults", snapshot(settleable=True), {}, [Deed(GuardDo.SETTLE)]),

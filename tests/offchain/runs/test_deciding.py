@@ -10,6 +10,7 @@ import pytest
 from leasehold.chain import Lease, LeaseState, cost
 from leasehold.home import GivenUp, RunRecord, Try
 from leasehold.runs._deciding import (
+    LEAVING,
     Act,
     CloseWhen,
     Do,
@@ -111,7 +112,8 @@ class World:
                     self.close(key)
             elif machine.notice is not None and age >= machine.notice and not lease.noticed:
                 self.leases[key] = replace(lease, noticed=True, end=min(lease.end, self.now + 60))
-            if self.now >= self.leases[key].end and self.luck.random() < 0.01:
+            noticed = self.leases[key].noticed  # whoever has to go on elsewhere closes it himself
+            if self.now >= self.leases[key].end and not noticed and self.luck.random() < 0.01:
                 self.close(key)  # anybody may
 
     def _over(self, key: str, lease: Lease, state: LeaseState, paid: int) -> None:
@@ -411,3 +413,16 @@ def test_a_copy_of_each_checkpoint_is_kept_while_it_runs() -> None:
     assert decide(RunLook(kept, RULES, (seen,), 10)).do is Do.WAIT
     assert decide(RunLook(kept, RULES, (replace(seen, checkpoint="two"),), 10)).why == "two"
     assert decide(RunLook(record, RULES, (replace(seen, exit_code=0),), 10)).do is Do.DONE
+
+
+def test_a_lease_under_notice_is_left_a_minute_after_its_end_and_not_done() -> None:
+    """Nobody else need ever close it; until then its last checkpoint is made and fetched."""
+    lease = replace(a_lease(1, 0, LeaseState.ACTIVE), noticed=True)
+    record = replace(new_record(), tries=(Try(1, "d", 1, lease=1, checkpoint="one"),))
+    seen = TryLook(lease, True, WINDOW, ordered=True, checkpoint="one")
+    end = lease.end
+    assert decide(RunLook(record, RULES, (seen,), end + LEAVING - 1)).do is Do.WAIT
+    act = decide(RunLook(record, RULES, (seen,), end + LEAVING))
+    assert (act.do, act.given_up) == (Do.GIVE_UP, GivenUp.GONE)
+    last = replace(seen, checkpoint="two")
+    assert decide(RunLook(record, RULES, (last,), end + LEAVING)).do is Do.KEEP

@@ -39,6 +39,8 @@ OPS: Final = (
     "lease.checkpoint",
     "lease.audit",
     "lease.revoke",
+    "lease.image",
+    "lease.commit",
 )
 """Every operation that a request can name, and a session grant."""
 FORMER_OPS: Final = OPS[: OPS.index("lease.audit")]

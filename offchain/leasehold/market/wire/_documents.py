@@ -248,6 +248,22 @@ class LeaseCheckpoints(WireDocument):
     trouble: str = ""
 
 
+class LeaseImage(WireDocument):
+    """The image that was made of a lease's container: an archive of `size` bytes, which lies at `cid`, sealed to
+    `recipient`, and was begun `at` unix seconds. `running`: one is being made, of which `read` bytes have been read.
+    `trouble`: why the last attempt made none, in a sentence.
+    """
+
+    lease: str
+    cid: CidText | None = None
+    recipient: str = ""
+    size: Whole = 0
+    at: Whole = 0
+    running: bool = False
+    read: Whole = 0
+    trouble: str = ""
+
+
 class LeaseReading(WireDocument):
     """What a lease had used by unix second `at`: seconds on processors, bytes, a number of processes; what grows counts
     from the container's start. Of cards: memory that the lease uses, and how busy (0 to 100) and hot (°C) those are
