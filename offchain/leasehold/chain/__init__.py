@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         decode_calls,
     )
     from leasehold.chain._changes import (
-        Changes,
+        IndexChanges,
     )
     from leasehold.chain._closing_order import (
         CLOSING_SECONDS,
@@ -217,7 +217,6 @@ __all__ = [
     "CallUnreadable",
     "Challenge",
     "ChallengeRecord",
-    "Changes",
     "ClosingOrder",
     "Committee",
     "Companions",
@@ -239,6 +238,7 @@ __all__ = [
     "Faults",
     "Income",
     "IndexBroken",
+    "IndexChanges",
     "IndexConflict",
     "IndexTorn",
     "Indexer",
@@ -327,7 +327,7 @@ _PARTS = {
     "_accounts": ("AccountsContract",),
     "_branches": ("decided_at",),
     "_calls": ("CallUnreadable", "DecodedCall", "decode_call", "decode_calls"),
-    "_changes": ("Changes",),
+    "_changes": ("IndexChanges",),
     "_closing_order": ("CLOSING_SECONDS", "ClosingOrder", "closing_key"),
     "_companions": ("Committee", "Directory", "Faults", "Reputation"),
     "_decode": ("decode_log",),

@@ -15,7 +15,7 @@ _AT_ONCE: Final = 1_000  # leases of one statement
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class IndexChanges:
     """head: what the index has come to; `None` while it is empty. last: its newest block with events. since: the newest
     of the blocks that were asked about that is still on the chain, from which on this counts; `None` where none is, and
     everything is new. leases: those with events or ratings. machines: those with events, faults, or such leases.
@@ -28,13 +28,13 @@ class Changes:
     leases: frozenset[int]
 
 
-def changes_since(connection: sa.Connection, pool: int, known: Sequence[Block]) -> Changes:
+def changes_since(connection: sa.Connection, pool: int, known: Sequence[Block]) -> IndexChanges:
     """What has come since the newest of the known blocks, all of which had events, that is still there."""
     head = _newest(connection, pool, tables.cursors)
     last = _newest(connection, pool, tables.blocks)
     since = _still_there(connection, pool, known)
     if since is None or since == last:
-        return Changes(head, last, since, frozenset(), frozenset())
+        return IndexChanges(head, last, since, frozenset(), frozenset())
     place = tables.place_of(since.number + 1)
 
     def changed(table: sa.Table, column: str) -> frozenset[int]:
@@ -43,17 +43,17 @@ def changes_since(connection: sa.Connection, pool: int, known: Sequence[Block]) 
 
     leases = changed(tables.leases, "lease") | changed(tables.ratings, "lease")
     machines = changed(tables.machines, "machine") | changed(tables.faults, "machine")
-    return Changes(head, last, since, machines | _machines_of(connection, pool, leases), leases)
+    return IndexChanges(head, last, since, machines | _machines_of(connection, pool, leases), leases)
 
 
 def _machines_of(connection: sa.Connection, pool: int, leases: frozenset[int]) -> frozenset[int]:
-    table, found, wanted = tables.leases, set[int](), sorted(leases)
+    table, machines, wanted = tables.leases, set[int](), sorted(leases)
     for at in range(0, len(wanted), _AT_ONCE):
         query = sa.select(table.c.machine).where(
             table.c.pool == pool, table.c.lease.in_(wanted[at : at + _AT_ONCE])
         )
-        found.update(connection.scalars(query.distinct()))
-    return frozenset(found)
+        machines.update(connection.scalars(query.distinct()))
+    return frozenset(machines)
 
 
 def _newest(connection: sa.Connection, pool: int, table: sa.Table) -> Block | None:

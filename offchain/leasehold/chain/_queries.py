@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from leasehold.chain import _tables as tables
-from leasehold.chain._changes import Changes, changes_since
+from leasehold.chain._changes import IndexChanges, changes_since
 from leasehold.chain._contract import code
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._index_errors import IndexConflict
@@ -68,11 +68,11 @@ class Queries:
             "controller": deployment.controller,
         }
 
-    async def changes(self, known: Sequence[Block]) -> Changes:
+    async def changes(self, known: Sequence[Block]) -> IndexChanges:
         """What has come since the newest of the known blocks, all of which had events, that is still on the chain."""
         return await asyncio.to_thread(self._changes, known)
 
-    def _changes(self, known: Sequence[Block]) -> Changes:
+    def _changes(self, known: Sequence[Block]) -> IndexChanges:
         with self._engine.connect() as connection:
             self._recognise(connection)
             return changes_since(connection, self._pool, known)

@@ -22,7 +22,7 @@ from leasehold.gateway._machine_routes import router as machines
 from leasehold.gateway._opened_parts import parts_of, routers_of_parts
 from leasehold.gateway._opening import opened
 from leasehold.gateway._pool_routes import router as pools
-from leasehold.gateway._problems import MEDIA_TYPE, Problem, answer_problems
+from leasehold.gateway._problems import MEDIA_TYPE, ProblemDocument, answer_problems
 from leasehold.gateway._provider_routes import router as providers
 from leasehold.gateway._settings import GatewaySettings
 from leasehold.gateway._site import serve_site
@@ -57,7 +57,11 @@ def create_app(settings: GatewaySettings, *, opening: Opening = opened) -> FastA
         redoc_url=None,
         redirect_slashes=False,  # a redirect would name the host that the caller made up
         responses={
-            "default": {"model": Problem, "content": {MEDIA_TYPE: {}}, "description": "Refused, and why"}
+            "default": {
+                "model": ProblemDocument,
+                "content": {MEDIA_TYPE: {}},
+                "description": "Refused, and why",
+            }
         },
     )
     app.state.counted = Counter[int]()

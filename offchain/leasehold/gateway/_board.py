@@ -38,6 +38,7 @@ class Board:
 
     def __init__(self) -> None:
         self._table: SearchTable[Listing] = SearchTable(MACHINES)
+        self._table.keep_all()
         self._placed: dict[int, Placed] = {}
         self._documents: Counter[bytes] = Counter()
         self._answers: dict[int, bytes] = {}

@@ -20,8 +20,8 @@ class GatewayRefusal(LeaseholdError):
     retry_after: int | None = None
 
 
-@error_type("bad-call", problem="{where}: {what}", advice="see /openapi.json.")
-class BadCall(GatewayRefusal):
+@error_type("malformed-call", problem="{where}: {what}", advice="see /openapi.json.")
+class MalformedCall(GatewayRefusal):
     """Something of the call is of a form that it cannot have."""
 
     where: str
@@ -29,11 +29,11 @@ class BadCall(GatewayRefusal):
 
 
 @error_type(
-    "no-such-place",
+    "nothing-there",
     problem="There is nothing at this path, or not for this method",
     advice="see /openapi.json.",
 )
-class NoSuchPlace(GatewayRefusal):
+class NothingThere(GatewayRefusal):
     """A path or method that the gateway does not have."""
 
     status = 404

@@ -7,6 +7,7 @@ block that is. What fails is said by `/readyz` and tried again.
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Sequence
 from typing import Final
 
@@ -63,12 +64,21 @@ async def keep_market(gateway: Gateway) -> None:
     while True:
         await gateway.woken.wait()
         gateway.woken.clear()
+        first = gateway.market.head is None
         try:
             await gateway.market.refresh()
+            if first and gateway.market.head is not None:
+                _keep_what_stays()
         except (IndexConflict, SQLAlchemyError) as error:
             _log.warning("gateway.reads_again", error=type(error).__name__)
             await asyncio.sleep(AGAIN)
             gateway.woken.set()
+
+
+def _keep_what_stays() -> None:
+    """What was read at the start stays: no later collection of garbage looks through all of it, while others wait."""
+    gc.collect()
+    gc.freeze()
 
 
 async def ask_scores(gateway: Gateway) -> None:

@@ -17,7 +17,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leasehold.gateway._errors import CallTooLarge, GatewayFailed, GatewayRefusal
-from leasehold.gateway._limits import Buckets
+from leasehold.gateway._limits import CallRates
 from leasehold.gateway._problems import problem
 from leasehold.gateway._settings import GatewaySettings
 from leasehold.gateway._visitors import networks, visitor
@@ -59,7 +59,7 @@ class Front:
         self._proxies = networks(settings.proxies)
         self._origins = frozenset(settings.origins)
         self._counted = counted
-        self._calls = Buckets(settings.calls, 60.0, clock)
+        self._calls = CallRates(settings.calls, 60.0, clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

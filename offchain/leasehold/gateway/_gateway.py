@@ -17,7 +17,7 @@ from leasehold.gateway._errors import NotReady
 from leasehold.gateway._facts import Facts
 from leasehold.gateway._figures import Figures
 from leasehold.gateway._hub import Hub
-from leasehold.gateway._limits import Buckets, Places
+from leasehold.gateway._limits import CallRates, Places
 from leasehold.gateway._market import Market
 from leasehold.gateway._settings import GatewaySettings
 from leasehold.market import Money
@@ -46,7 +46,7 @@ class Gateway:
     trouble: str | None = None
     watcher: EventWatcher | None = None
     fetching: Places = field(default_factory=lambda: Places(4, 16))
-    frames: Buckets = field(default_factory=lambda: Buckets(600, 60.0, time.monotonic))
+    frames: CallRates = field(default_factory=lambda: CallRates(600, 60.0, time.monotonic))
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     started: float = field(default_factory=time.time)
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from leasehold.chain import LeaseRecord, LeaseState, format_lease
-from leasehold.gateway._errors import BadCall, NoSuchThing, NotReady
+from leasehold.gateway._errors import MalformedCall, NoSuchThing, NotReady
 from leasehold.gateway._gateway import Gateway, TheGateway
 from leasehold.gateway._reading import After, Limit, address, answered, lease_number, listed, machine_number
 from leasehold.gateway._words import lease_json
@@ -111,5 +111,5 @@ def _machines(gateway: Gateway, provider: str | None, machine: str | None) -> tu
 def _states(text: str) -> Sequence[LeaseState]:
     states = _SETS.get(text) or _STATES.get(text)
     if states is None:
-        raise BadCall("state", f"`{text}` is none of {', '.join([*_SETS, *_STATES])}")
+        raise MalformedCall("state", f"`{text}` is none of {', '.join([*_SETS, *_STATES])}")
     return states

@@ -18,7 +18,7 @@ from leasehold.gateway._errors import TooManyCalls
 _MOST: Final = 8_192
 
 
-class Buckets:
+class CallRates:
     """A token bucket for each of the keys used last: `burst` at once, and as many again over each `seconds`.
 
     clock: seconds from anywhere.

@@ -44,10 +44,11 @@ async def live(socket: WebSocket) -> None:
         return
     listener = Listener()
     try:
-        await socket.accept()
-        gateway.hub.hear(listener, ("block",))
-        listener.offer(_greeting(gateway))
-        await _conversation(gateway, socket, listener, visitor)
+        with contextlib.suppress(WebSocketDisconnect):  # gone before it was taken in
+            await socket.accept()
+            gateway.hub.hear(listener, ("block",))
+            listener.offer(_greeting(gateway))
+            await _conversation(gateway, socket, listener, visitor)
     finally:
         gateway.hub.leave(listener)
         gateway.live.leave(visitor)
@@ -87,7 +88,7 @@ async def _conversation(gateway: Gateway, socket: WebSocket, listener: Listener,
         for side in sides:
             side.cancel()
         await asyncio.gather(*sides, return_exceptions=True)
-    with contextlib.suppress(RuntimeError, TimeoutError, OSError):  # it may be gone
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError, TimeoutError):  # it may be gone
         async with asyncio.timeout(SEND_SECONDS):
             await socket.close(code)
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Final
 
 from leasehold.chain import (
     Block,
-    Changes,
     FaultRecord,
+    IndexChanges,
     Indexer,
     LeaseRecord,
     MachineRecord,
@@ -71,7 +71,7 @@ class Market:
             return
         machines, leases = self._touched(changes)
         if changes.since is None and self._seen:
-            self.board, self._tracks = Board(), {}
+            self.head, self.board, self._tracks = None, Board(), {}  # nobody is shown half of it
         await self._read(None if changes.since is None else machines, changes.head.timestamp)
         self._remember(changes, machines, leases)
         self.head = changes.head
@@ -96,7 +96,7 @@ class Market:
                 self._put(placed.record)
         self._scores |= scores
 
-    def _touched(self, changes: Changes) -> tuple[set[int], set[int]]:
+    def _touched(self, changes: IndexChanges) -> tuple[set[int], set[int]]:
         """Machines and leases that have to be read: what came, and what came and went again."""
         machines, leases = set(changes.machines), set(changes.leases)
         for seen in self._seen:
@@ -105,7 +105,7 @@ class Market:
                 leases |= seen.leases
         return machines, leases
 
-    def _remember(self, changes: Changes, machines: set[int], leases: set[int]) -> None:
+    def _remember(self, changes: IndexChanges, machines: set[int], leases: set[int]) -> None:
         while self._seen and (changes.since is None or self._seen[-1].block.number > changes.since.number):
             self._seen.pop()
         if self._seen:
@@ -121,8 +121,10 @@ class Market:
         for at, record in enumerate(records):
             if at and at % _SLICE == 0:
                 await asyncio.sleep(0)
-            self._tracks[record.machine.id] = tracks[record.machine.id]
+            score = self._scores.get(record.machine.provider)  # which may have come meanwhile
+            self._tracks[record.machine.id] = replace(tracks[record.machine.id], score=score)
             self._put(record)
+            self.board.answer(record.machine.id)  # now, and not all at once for whoever asks first
         if machines is not None and len(records) < len(set(machines)):
             await self._start_over()
 
@@ -144,41 +146,36 @@ class Market:
         self.board.put(record, replace(listing, track=self._tracks.get(record.machine.id)))
 
     async def _tracked(self, records: Collection[MachineRecord], now: int) -> dict[int, Track]:
-        several = len(records) > _SLICE
-        leases, faults, ratings = await self._remembered(None if several else [r.machine.id for r in records])
+        leases, faults, ratings = await self._remembered(None if len(records) > _SLICE else records)
         tracks: dict[int, Track] = {}
         for at, record in enumerate(records):
             if at and at % _SLICE == 0:
                 await asyncio.sleep(0)
             machine = record.machine.id
-            score = self._scores.get(record.machine.provider)
-            tracks[machine] = track_of(leases[machine], faults[machine], ratings[machine], now, score=score)
+            tracks[machine] = track_of(leases[machine], faults[machine], ratings[machine], now)
         return tracks
 
     async def _remembered(
-        self, machines: Collection[int] | None
+        self, records: Collection[MachineRecord] | None
     ) -> tuple[dict[int, list[LeaseRecord]], dict[int, list[FaultRecord]], dict[int, list[RatingRecord]]]:
+        """What the index has of some machines, or of all where they are not named: then it is read at once."""
         leases: dict[int, list[LeaseRecord]] = defaultdict(list)
         faults: dict[int, list[FaultRecord]] = defaultdict(list)
         ratings: dict[int, list[RatingRecord]] = defaultdict(list)
+        machines = [None] if records is None else [record.machine.id for record in records]
+        providers = [None] if records is None else sorted({record.machine.provider for record in records})
         on: dict[int, int] = {}
-        for record in await self._leases(machines):
-            leases[record.lease.machine].append(record)
-            on[record.lease.id] = record.lease.machine
-        for fault in await self._index.faults():
-            faults[fault.machine].append(fault)
-        for rating in await self._index.ratings():
-            if rating.lease in on:
-                ratings[on[rating.lease]].append(rating)
-        return leases, faults, ratings
-
-    async def _leases(self, machines: Collection[int] | None) -> Iterable[LeaseRecord]:
-        if machines is None:
-            return await self._index.leases()
-        found: list[LeaseRecord] = []
         for machine in machines:
-            found += await self._index.leases(machine=machine)
-        return found
+            for known in await self._index.leases(machine=machine):
+                leases[known.lease.machine].append(known)
+                on[known.lease.id] = known.lease.machine
+            for fault in await self._index.faults(machine=machine):
+                faults[fault.machine].append(fault)
+        for provider in providers:
+            for rating in await self._index.ratings(provider=provider):
+                if rating.lease in on:
+                    ratings[on[rating.lease]].append(rating)
+        return leases, faults, ratings
 
     async def _tell(self, head: Block, machines: Collection[int], leases: Collection[int]) -> None:
         self._hub.say("block", {"block": block_json(head)})

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from leasehold.errors import LeaseholdError
-from leasehold.gateway._errors import BadCall, IndexUnreachable, NoSuchPlace, status_of
+from leasehold.gateway._errors import IndexUnreachable, MalformedCall, NothingThere, status_of
 
 _log = structlog.get_logger("leasehold.gateway")
 
@@ -25,7 +25,7 @@ MEDIA_TYPE: Final = "application/problem+json"
 _SHOWN: Final = 500  # characters of what a caller sent that come back to him
 
 
-class Problem(BaseModel):
+class ProblemDocument(BaseModel):
     """Why a call was refused. detail: the library's sentence; hint: what to do next, of it."""
 
     type: str
@@ -70,12 +70,12 @@ async def _answer(request: Request, error: Exception) -> Response:
         return problem(error)
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
-        return problem(BadCall(".".join(str(part) for part in first["loc"]), str(first["msg"])))
+        return problem(MalformedCall(".".join(str(part) for part in first["loc"]), str(first["msg"])))
     if isinstance(error, SQLAlchemyError):
         _log.warning("gateway.no_database", error=type(error).__name__)
         return problem(IndexUnreachable())
     assert isinstance(error, HTTPException)
-    refused = problem(NoSuchPlace())
+    refused = problem(NothingThere())
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         refused.status_code = error.status_code
         refused.headers["Allow"] = (error.headers or {}).get("Allow", "GET")

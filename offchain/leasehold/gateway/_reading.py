@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from leasehold.chain import parse_lease
 from leasehold.client import parse_address
-from leasehold.gateway._errors import BadCall
+from leasehold.gateway._errors import MalformedCall
 from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._words import block_json
 
@@ -58,9 +58,9 @@ def ready(body: bytes) -> Response:
 
 
 def machine_number(text: str, where: str = "machine") -> int:
-    """The number of a machine, fault or round. Raises BadCall."""
+    """The number of a machine, fault or round. Raises MalformedCall."""
     if not (text.isascii() and _NUMBER.fullmatch(text)):
-        raise BadCall(where, f"`{text[:40]}` is no number")
+        raise MalformedCall(where, f"`{text[:40]}` is no number")
     return int(text)
 
 
@@ -73,5 +73,5 @@ def lease_number(text: str) -> int:
     """A lease's id. Raises InvalidLeaseId."""
     number = parse_lease(text[:40])
     if number >= 2**63:
-        raise BadCall("lease", f"`{text[:40]}` is no lease")
+        raise MalformedCall("lease", f"`{text[:40]}` is no lease")
     return number

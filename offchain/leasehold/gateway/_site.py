@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from leasehold.errors import SettingsError
-from leasehold.gateway._errors import NoSuchPlace
+from leasehold.gateway._errors import NothingThere
 
 MOST_BYTES: Final = 64 * 2**20
 """Of all files together, which stay in memory."""
@@ -77,7 +77,7 @@ def serve_site(app: FastAPI, folder: Path) -> None:
         known = files.get(path)
         if known is None:
             if path.split("/")[0] in _OWN or "." in path.rsplit("/", 1)[-1]:
-                raise NoSuchPlace()
+                raise NothingThere()
             known = files[_INDEX]
         return _answer(request, known)
 

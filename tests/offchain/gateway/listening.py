@@ -14,19 +14,22 @@ PATIENCE = 60.0
 
 
 class Socket:
-    """The client's side. held: while it is set, what the application sends is not taken."""
+    """The client's side. taking: while it is not set, what the application sends is not taken."""
 
     def __init__(self) -> None:
         self.sent: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self.heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self.taking = asyncio.Event()
         self.taking.set()
+        self.gone = False
 
     async def receive(self) -> dict[str, Any]:
         return await self.sent.get()
 
     async def send(self, message: dict[str, Any]) -> None:
         await self.taking.wait()
+        if self.gone:
+            raise OSError("the client is gone")  # as a server says it
         self.heard.put_nowait(message)
 
     def say(self, frame: object) -> None:
@@ -76,6 +79,7 @@ async def listening(app: FastAPI, address: str = "198.51.100.1") -> AsyncIterato
     try:
         yield socket
     finally:
+        socket.gone = True
         socket.taking.set()
         socket.sent.put_nowait({"type": "websocket.disconnect", "code": 1000})
         async with asyncio.timeout(PATIENCE):
@@ -92,6 +96,7 @@ async def streaming(app: FastAPI, topics: str) -> AsyncIterator[Socket]:
     try:
         yield socket
     finally:
+        socket.gone = True
         socket.sent.put_nowait({"type": "http.disconnect"})
         async with asyncio.timeout(PATIENCE):
             await serving

@@ -47,6 +47,11 @@ class SearchTable(Generic[Subject]):
         self._columns: dict[str, _Column] = {}
         self._by_number: list[int] | None = None
 
+    def keep_all(self) -> None:
+        """Keep every field's column from now on, so that no search waits for one to be made."""
+        for name in self._schema.fields:
+            self._column(name)
+
     def __len__(self) -> int:
         return len(self._numbers)
 
@@ -128,14 +133,14 @@ def _first(chosen: int, ranks: Ranks, first: int, most: int) -> list[int]:
         left = [place for place in _places(chosen) if rank[place] >= first]
         return sorted(left, key=rank.__getitem__)[:most]
     octets = chosen.to_bytes((len(order) + 7) // 8, "little")
-    found: list[int] = []
+    places: list[int] = []
     for at in range(first, len(order)):
         place = order[at]
         if octets[place >> 3] >> (place & 7) & 1:
-            found.append(place)
-            if len(found) == most:
+            places.append(place)
+            if len(places) == most:
                 break
-    return found
+    return places
 
 
 def _places(chosen: int) -> Iterator[int]:
