@@ -33,7 +33,7 @@ async def run_gateway(
     ] = None,
     site: Annotated[
         list[str] | None,
-        option("--site URL", "Where browsers open the gateway, to sign in there; else where it listens."),
+        option("--site URL", "Where browsers open the gateway, to sign in there; else at the loopback."),
     ] = None,
     agents_in: Annotated[
         list[str] | None,
@@ -50,10 +50,8 @@ async def run_gateway(
     Of the options before the command, `--rpc` names the chain's nodes, `--ipfs` its own Kubo node, and `--home` the
     folder of its files.
     """
-    try:
-        from leasehold.gateway import GatewaySettings, serve  # here: help does without
-    except ModuleNotFoundError as error:
-        raise SettingsError("The gateway's packages are not here", "install leasehold[gateway].") from error
+    from leasehold.gateway import GatewaySettings, serve  # here: help does without
+
     host, asked = _place(listen)
     settings = GatewaySettings(
         deployment=call.deployment,
@@ -66,7 +64,7 @@ async def run_gateway(
         dapp=dapp,
         proxies=tuple(proxy or ()),
         documents_timeout=call.settings.documents_timeout,
-        sites=tuple(site or _sites(host, asked)),
+        sites=tuple(site or ()),
         agents_in=tuple(agents_in or ()),
     )
     call.out.if_interrupted = "Interrupted: the gateway serves nobody any more."
@@ -85,10 +83,3 @@ def _place(text: str) -> tuple[str, int]:
     if not (host and port.isascii() and port.isdigit() and int(port[:6]) < 65_536):
         raise SettingsError(f"`{text}` is no place to listen at", "write it as 127.0.0.1:8088.")
     return host.removeprefix("[").removesuffix("]"), int(port)
-
-
-def _sites(host: str, port: int) -> tuple[str, ...]:
-    """How a browser on this computer writes where it listens."""
-    shown = f"[{host}]" if ":" in host else host
-    names = (shown, "localhost") if host in ("127.0.0.1", "::1") else (shown,)
-    return tuple(f"http://{name}:{port}" for name in names)

@@ -1,7 +1,7 @@
 """Which calls of an agent's API a gateway hands on, and what their answers are. Pure; no agent is asked anything else.
 
 What was signed is the path as it is sent, so that it is compared and never rewritten: no escape, no dot of its own, no
-second slash can be in one. `tests/offchain/gateway/test_agent_paths.py` holds the table to the agent's reference.
+second slash can be in one. A test holds the table to docs/reference/agent-api.json.
 """
 
 from __future__ import annotations
@@ -53,11 +53,12 @@ CALLS: Final = (
     _call("GET", "/v1/machines/[0-9]{1,10}/heartbeat", signed=False),
     _call("PUT", f"/v1/workloads/{_DIGEST}", MAX_UPLOAD),
     _call("GET", _LEASE),
-    _call("GET", rf"{_LEASE}/(?:audit|checkpoints|metrics|results|statement|volumes)"),
+    _call("GET", rf"{_LEASE}/(?:audit|checkpoints|image|metrics|results|statement|volumes)"),
     _call("PUT", rf"{_LEASE}/(?:checkpoints|restart|start|stop)"),
     _call("PUT", rf"{_LEASE}/closing-orders/{_DIGEST}", MAX_ORDER),
     _call("PUT", rf"{_LEASE}/code(?:-packs)?/{_DIGEST}", MAX_CODE),
     _call("PUT", rf"{_LEASE}/ssh/{_DIGEST}"),
+    _call("PUT", rf"{_LEASE}/image/age1[02-9ac-hj-np-z]{{58}}"),
     _call("PUT", rf"{_LEASE}/volumes/{_NAME}/export"),
     _call("DELETE", rf"{_LEASE}/volumes/{_NAME}"),
     _call("DELETE", rf"{_LEASE}/sessions/0x[0-9a-f]{{40}}"),

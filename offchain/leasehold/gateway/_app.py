@@ -67,18 +67,9 @@ def create_app(settings: GatewaySettings, *, opening: Opening = opened) -> FastA
     app.state.counted = Counter[int]()
     app.add_middleware(Front, settings=settings, counted=app.state.counted)
     answer_problems(app)
-    for router in (
-        health,
-        pools,
-        machines,
-        leases,
-        figures,
-        providers,
-        committee,
-        documents,
-        live,
-        *routers_of_parts,
-    ):
+    for router in (health, pools, machines, leases, figures, providers, committee, documents, live):
+        app.include_router(router)
+    for router in routers_of_parts:
         app.include_router(router)
 
     @app.get("/openapi.json", include_in_schema=False)

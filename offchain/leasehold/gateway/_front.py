@@ -33,7 +33,7 @@ POLICY: Final = (
 )
 _METHODS: Final = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 _ALLOWED: Final = "Authorization, Content-Type, Upload-Offset, Upload-Length"
-_EXPOSED: Final = "Retry-After, Upload-Offset, Location"
+_EXPOSED: Final = "Retry-After, Upload-Offset, Upload-Length, Location, Leasehold-Log-Offset"
 _UNCOUNTED: Final = frozenset(("/healthz", "/readyz"))
 _SECURITY: Final = (
     ("Content-Security-Policy", POLICY),

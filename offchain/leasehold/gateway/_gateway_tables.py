@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, String, Table
+from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, String, Table, Text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 metadata: Final = MetaData()
@@ -39,6 +39,49 @@ sessions = Table(
     Column("expires_at", BigInteger, nullable=False, index=True),
 )
 """digest: SHA-256 of a session's id, which only its browser has."""
+
+
+uploads = Table(
+    "gateway_uploads",
+    metadata,
+    Column("id", String(43), primary_key=True),
+    Column("account", String(42), nullable=False, index=True),
+    Column("name", String(200), nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+    Column("cid", String(100), nullable=True),
+)
+"""Uploads under way, and until they expire those that are done. How far one is, its file says."""
+
+kept = Table(
+    "gateway_kept",
+    metadata,
+    Column("cid", String(100), primary_key=True),
+    Column("account", String(42), primary_key=True, index=True),
+    Column("size", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+)
+"""What the gateway's IPFS node has pinned, and for whom."""
+
+
+proposals = Table(
+    "gateway_proposals",
+    metadata,
+    Column("digest", String(66), primary_key=True),
+    Column("account", String(42), nullable=False, index=True),
+    Column("document", Text, nullable=False),
+    Column("deadline", BigInteger, nullable=False, index=True),
+)
+"""What groups are asked to sign, without signatures."""
+
+signatures = Table(
+    "gateway_signatures",
+    metadata,
+    Column("digest", String(66), primary_key=True),
+    Column("signer", String(42), primary_key=True),
+    Column("proofs", Text, nullable=False),
+)
+"""proofs: of a proposal's messages in turn, in hexadecimal, with spaces between."""
 
 
 async def create_tables(engine: AsyncEngine) -> None:

@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import ip_network
 from typing import Final
 
-from sqlalchemy.ext.asyncio import create_async_engine
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from starlette.requests import HTTPConnection
 
 from leasehold.client import PoolClient
 from leasehold.errors import LeaseholdError, SettingsError
 from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._gateway_tables import create_tables
+from leasehold.gateway._gathering import Gathering
+from leasehold.gateway._gathering import router as gathered
+from leasehold.gateway._keeping import QUOTA, SMALL_QUOTA, Keeping
 from leasehold.gateway._lines import Lines
+from leasehold.gateway._places import Places
 from leasehold.gateway._refusals import AgentSilent, NotHere
 from leasehold.gateway._relaying import Relay
 from leasehold.gateway._relaying import router as relayed
+from leasehold.gateway._rpc import RpcProxy
+from leasehold.gateway._rpc import router as chain
 from leasehold.gateway._signing_in import SigningIn
 from leasehold.gateway._signing_in import router as sessions
 from leasehold.gateway._terminals import router as terminals
+from leasehold.gateway._uploading import MOST_AT_ONCE as UPLOADS_AT_ONCE
+from leasehold.gateway._uploading import KuboStore, Uploading
+from leasehold.gateway._uploading import router as uploaded
+from leasehold.gateway._uploads import Uploads
 from leasehold.market import AgentLine, Contact, Dialling, parse_document
 
-routers_of_parts: Final = (sessions, relayed, terminals)
+SWEEP_SECONDS: Final = 600.0
+routers_of_parts: Final = (sessions, relayed, terminals, uploaded, chain, gathered)
+_log = structlog.get_logger("leasehold.gateway")
 
 
 @asynccontextmanager
@@ -45,13 +61,46 @@ async def parts_of(gateway: Gateway) -> AsyncIterator[Mapping[type, object]]:
             chain_id=gateway.deployment.chain_id,
             is_authorized=client.accounts.is_authorized,
         )
-        parts = (signing_in, Relay(lines, caller_of=visitor_of))
-        yield {type(part): part for part in parts}
+        uploading = _uploading(gateway, client, engine)
+        closing.push_async_callback(uploading.uploads.close)
+        sweeping = asyncio.create_task(_sweep(uploading))
+        closing.push_async_callback(_ended, sweeping)
+        relay, proxy = Relay(lines, caller_of=visitor_of), RpcProxy(client.rpc, caller_of=visitor_of)
+        gathering = Gathering(engine, gateway.deployment, client.rpc, client.accounts.is_authorized)
+        yield {type(part): part for part in (signing_in, relay, uploading, proxy, gathering)}
 
 
 def visitor_of(connection: HTTPConnection) -> str:
     """What a caller is counted as, which the outermost of the application has worked out."""
     return str(connection.scope["visitor"])
+
+
+def _uploading(gateway: Gateway, client: PoolClient, engine: AsyncEngine) -> Uploading:
+    store = KuboStore(client.ipfs)
+
+    async def quota_of(account: str) -> int:
+        funds = await asyncio.gather(client.pool.balance_of(account), client.token.balance(account))
+        return QUOTA if any(funds) or await gateway.index.leases(tenant=account, live=True) else SMALL_QUOTA
+
+    keeping = Keeping(engine, store.unpin, quota_of, time.time)
+    uploads = Uploads(engine, gateway.settings.home / "uploads", keeping, store, time.time)
+    return Uploading(store, keeping, uploads, Places(dict(UPLOADS_AT_ONCE)))
+
+
+async def _sweep(uploading: Uploading) -> None:
+    """Removes what has expired, for ever."""
+    while True:
+        try:
+            await uploading.uploads.sweep()
+            await uploading.keeping.sweep()
+        except (LeaseholdError, OSError, SQLAlchemyError) as error:  # the next time, then
+            _log.warning("gateway.sweep", error=str(error))
+        await asyncio.sleep(SWEEP_SECONDS)
+
+
+async def _ended(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 def _lines(gateway: Gateway, client: PoolClient) -> Lines:

@@ -21,9 +21,10 @@ class GatewaySettings:
     one the head is asked for. ipfs: multiaddr of the gateway's own Kubo node. origins: of pages elsewhere that may read
     the gateway's answers. dapp: the folder of the dApp's built files, served at `/`. proxies: networks of reverse
     proxies, whose word on who calls is believed. documents_timeout: seconds for one machine's document. most_live: live
-    connections altogether, and most_live_each: of one address. calls: of one address in a minute, on average. sites:
-    origins at which browsers open the gateway itself, for whose pages they sign in. agents_in: networks, beside the
-    internet, in which agents are called.
+    connections altogether, and most_live_each: of one address. calls: of one address in a minute, on average.
+
+    sites: origins at which browsers open the gateway itself, to sign in there; the loopback where none is named.
+    agents_in: networks, beside the internet, in which agents are called.
     """
 
     deployment: Deployment

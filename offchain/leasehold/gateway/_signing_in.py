@@ -37,6 +37,7 @@ _CONTRACT_SECONDS: Final = 20.0
 _MAX_BODY: Final = 2 * (MAX_SIGNATURE + MAX_MESSAGE) + 1024
 _SECURE_COOKIE: Final = "__Host-leasehold"
 _PLAIN_COOKIE: Final = "leasehold"
+_LOOPBACK: Final = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?")
 
 
 class SignedMessage(BaseModel):
@@ -65,7 +66,8 @@ class Nonce(BaseModel):
 
 
 class SigningIn:
-    """Who may sign in, and who is. origins: the gateway's own, as browsers write them, without a path.
+    """Who may sign in, and who is. origins: the gateway's own, as browsers write them, without a path;
+    where none is named, those of the loopback.
 
     is_authorized: `AccountsContract.is_authorized` of the pool's chain, which asks contracts (ERC-1271).
     """
@@ -93,7 +95,7 @@ class SigningIn:
         """A new session's id, and the session. Raises SignInRefused, ForeignOrigin, Busy."""
         origin, now = self.own_origin(request), self.now()
         message = SignInMessage.parse(signed.message)
-        check_message(message, origin, self._origins, self.chain_id, now)
+        check_message(message, origin, {origin}, self.chain_id, now)
         await self.nonces.check(message.nonce, now)
         await self._check_signature(message, bytes.fromhex(signed.signature[2:]))
         await self.nonces.spend(message.nonce, now)  # last: a stranger's bad signature uses up nobody's nonce
@@ -124,7 +126,8 @@ class SigningIn:
     def own_origin(self, request: Request) -> str:
         """The origin of the page that sends the request. Raises ForeignOrigin unless it is one of the gateway's."""
         origin = request.headers.get("origin", "")
-        if origin not in self._origins:
+        own = origin in self._origins or (not self._origins and _at_loopback(origin, request))
+        if not own:
             raise ForeignOrigin("The request comes from no page of this gateway;", "open the gateway itself.")
         return origin
 
@@ -172,6 +175,12 @@ class SigningIn:
             raise SignInRefused(
                 f"The signature is not {address}'s;", "sign with the account that the message names."
             )
+
+
+def _at_loopback(origin: str, request: Request) -> bool:
+    """Whether it is a page of this very computer's, opened there: a name that somebody's DNS leads here is not."""
+    host = request.headers.get("host", "")
+    return _LOOPBACK.fullmatch(host) is not None and origin == f"http://{host}"
 
 
 def _digest(text: str) -> bytes:

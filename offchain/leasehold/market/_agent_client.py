@@ -22,7 +22,7 @@ from typing import Final, Protocol, Self, TypeVar
 import httpx
 import orjson
 from pydantic import BaseModel, ValidationError
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import InvalidHandshake, InvalidStatus
 from websockets.typing import Subprotocol
 
@@ -45,6 +45,7 @@ from leasehold.market._documents import Contact
 from leasehold.market._errors import StatementInvalid
 from leasehold.market._peers import direct_endpoints
 from leasehold.market._statements import Signed, checked
+from leasehold.market._straight import StraightConnect
 from leasehold.market.wire import (
     EMPTY_BODY,
     EXEC_PROTOCOL,
@@ -389,7 +390,7 @@ class AgentClient:
         base = await self._base()
 
         async def connected() -> ClientConnection:
-            return await connect(
+            return await StraightConnect(
                 "wss://" + base.removeprefix("https://") + path,
                 ssl=self._tls,
                 additional_headers=await self._sign("GET", path, "", "lease.exec", lease, EMPTY_BODY),

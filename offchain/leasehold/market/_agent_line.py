@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import httpx
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import InvalidHandshake, InvalidStatus
 from websockets.typing import Subprotocol
 
@@ -27,6 +27,7 @@ from leasehold.market._dialling import Dialling
 from leasehold.market._documents import Contact
 from leasehold.market._documents_cache import MAX_DOCUMENT_BYTES
 from leasehold.market._peers import agent_tunnel, direct_endpoints
+from leasehold.market._straight import StraightConnect
 from leasehold.market.wire import EXEC_PROTOCOL, MAX_FRAME, AgentUnreachable
 
 _MULTIADDR: Final = re.compile(r"/ip[46]/([^/]+)/(?:tcp|udp)/([0-9]{1,5})(?:/|$)")
@@ -47,7 +48,7 @@ class _Way:
 class AgentLine:
     """To the agent that `contact` describes. Every call raises AgentUnreachable.
 
-    tunnel: another way, where no endpoint answers. clock: seconds.
+    tunnel: another way, where no endpoint answers. patience: seconds for a connection. clock: seconds.
     """
 
     def __init__(
@@ -56,11 +57,13 @@ class AgentLine:
         dialling: Dialling,
         *,
         tunnel: Tunnel | None = None,
+        patience: float = DIRECT_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._contact = contact
         self._dialling = dialling
         self._tunnel = tunnel
+        self._patience = patience
         self._clock = clock
         self._tls = pinned(contact.certificate)
         self._known: tuple[_Way, float] | None = None
@@ -110,7 +113,7 @@ class AgentLine:
             way.base + "/",
             headers={**headers, "host": way.authority},
             content=body,
-            timeout=httpx.Timeout(silence, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS),
+            timeout=httpx.Timeout(silence, connect=self._patience, pool=CONNECT_SECONDS),
             extensions={"target": target},
         )
         try:
@@ -128,7 +131,7 @@ class AgentLine:
         way = await self._way()
         url = "wss://" + way.base.removeprefix("https://") + target
         try:
-            connection = await connect(
+            connection = await StraightConnect(
                 url,
                 ssl=self._tls,
                 additional_headers=dict(headers),
@@ -137,7 +140,7 @@ class AgentLine:
                 max_queue=4,
                 compression=None,
                 proxy=None,
-                open_timeout=CONNECT_SECONDS,
+                open_timeout=CONNECT_SECONDS + self._patience,
                 ping_interval=None,
                 close_timeout=2,
                 user_agent_header="leasehold",
@@ -153,7 +156,7 @@ class AgentLine:
 
     async def machine(self) -> bytes:
         """What the agent says of itself, unchecked: for `FreshContacts`."""
-        async with self.asked("GET", b"/v1/machine", {}, silence=DIRECT_SECONDS) as response:
+        async with self.asked("GET", b"/v1/machine", {}, silence=CONNECT_SECONDS) as response:
             try:
                 response.raise_for_status()
                 return await read_bounded(response, _MACHINE_BYTES)
@@ -181,7 +184,7 @@ class AgentLine:
         authority, address, port = await self._dialling.addresses(endpoint)
         place = f"[{address}]" if ":" in address else address
         way = _Way(f"https://{place}:{port}", authority)
-        timeout = httpx.Timeout(CONNECT_SECONDS, connect=DIRECT_SECONDS)
+        timeout = httpx.Timeout(CONNECT_SECONDS + self._patience, connect=self._patience)
         try:
             async with self._http.stream(
                 "GET", way.base + "/v1/health", headers={"host": authority}, timeout=timeout

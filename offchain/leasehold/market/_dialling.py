@@ -12,7 +12,9 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache, partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 from urllib.parse import urlsplit
@@ -25,6 +27,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 """All addresses of a name. Raises OSError."""
 
 RESOLVE_SECONDS: Final = 5.0
+_RESOLVERS: Final = 16
 _HTTPS: Final = 443
 _FIRST_PORT: Final = 1024
 _NEVER: Final = tuple(
@@ -115,6 +118,13 @@ def _within(address: Address, networks: Sequence[Network]) -> bool:
     return any(address.version == network.version and address in network for network in networks)
 
 
+@cache
+def _resolvers() -> ThreadPoolExecutor:
+    """Threads of their own: a name whose servers never answer holds one for long, and no other work waits for these."""
+    return ThreadPoolExecutor(_RESOLVERS, thread_name_prefix="leasehold-resolver")
+
+
 async def _ask_resolver(host: str, port: int) -> Sequence[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+    found = await asyncio.get_running_loop().run_in_executor(_resolvers(), ask)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))

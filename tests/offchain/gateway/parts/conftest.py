@@ -11,12 +11,11 @@ from pathlib import Path
 import httpx
 import pytest
 import uvicorn
-from fastapi import APIRouter, FastAPI, Request
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, FastAPI
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from leasehold.gateway._errors import GatewayRefusal
 from leasehold.gateway._gateway_tables import create_tables
+from leasehold.gateway._problems import answer_problems
 
 ORIGIN = "https://gate.example"
 
@@ -29,11 +28,6 @@ async def engine(tmp_path: Path) -> AsyncIterator[AsyncEngine]:
     await made.dispose()
 
 
-async def _refused(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, GatewayRefusal)
-    return JSONResponse({"code": error.code, "detail": str(error)}, error.status)
-
-
 @pytest.fixture
 def app_of() -> Callable[..., FastAPI]:
     """An application of some routes, which have these parts."""
@@ -43,7 +37,7 @@ def app_of() -> Callable[..., FastAPI]:
         app.state.parts = {type(part): part for part in parts}
         for part in routes:
             app.include_router(part)
-        app.add_exception_handler(GatewayRefusal, _refused)
+        answer_problems(app)
         return app
 
     return made

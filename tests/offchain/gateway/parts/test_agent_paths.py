@@ -16,6 +16,7 @@ EXAMPLES = {
     "digest": "ab" * 32,
     "key": "cd" * 32,
     "name": "my-data",
+    "recipient": "age1" + "q" * 58,
     "session": "0x" + "ef" * 20,
 }
 

@@ -96,7 +96,7 @@ async def relayed(
             raise NotHere("There is no such machine")
         return contact
 
-    lines = Lines(contact_of, lambda machine, known: AgentLine(known, dialling))
+    lines = Lines(contact_of, lambda machine, known: AgentLine(known, dialling, patience=patient(10)))
     places = Places({**MOST_AT_ONCE, **most})
     relay = Relay(lines, caller_of=lambda connection: "somebody", places=places, reading=reading)
     yield app_of([_relaying.router, _terminals.router], relay), relay
@@ -107,7 +107,7 @@ async def relayed(
 async def gateway(agent: Agent, app_of: AppOf, serve: Serve) -> AsyncIterator[httpx.AsyncClient]:
     async with relayed(agent.contact, app_of) as (app, _):
         base = f"http://{await serve(app)}/api/v1/agents/{MACHINE}"
-        async with httpx.AsyncClient(base_url=base, trust_env=False) as client:
+        async with httpx.AsyncClient(base_url=base, trust_env=False, timeout=patient(10)) as client:
             yield client
 
 
@@ -200,7 +200,7 @@ async def credential(agent: Agent) -> str:
 async def test_a_terminal(agent: Agent, gateway: httpx.AsyncClient) -> None:
     url = str(gateway.base_url).replace("http:", "ws:").rstrip("/") + "/v1/leases/12.1/exec"
     protocols = [EXEC_PROTOCOL, await credential(agent)]
-    async with connect(url, subprotocols=protocols, proxy=None) as terminal:  # type: ignore[arg-type]
+    async with connect(url, subprotocols=protocols, proxy=None, open_timeout=patient(10)) as terminal:  # type: ignore[arg-type]
         assert terminal.subprotocol == EXEC_PROTOCOL
         await terminal.send('{"command": ["cat"], "tty": false, "env": {}, "size": null}')
         await terminal.send(b"\0hello\n")
@@ -210,7 +210,7 @@ async def test_a_terminal(agent: Agent, gateway: httpx.AsyncClient) -> None:
         with pytest.raises(ConnectionClosed):
             await terminal.recv()
     # The credential has served: whoever copies it has nothing.
-    async with connect(url, subprotocols=protocols, proxy=None) as thief:  # type: ignore[arg-type]
+    async with connect(url, subprotocols=protocols, proxy=None, open_timeout=patient(10)) as thief:  # type: ignore[arg-type]
         assert orjson.loads(await thief.recv())["error"] == "request-replayed"
 
 
@@ -222,14 +222,14 @@ async def test_a_terminal_without_one_credential_is_refused(gateway: httpx.Async
         [EXEC_PROTOCOL, "leasehold.credential.a", "leasehold.credential.b"],
         [EXEC_PROTOCOL, "leasehold.credential.a!b"],
     ):
-        async with connect(url, subprotocols=protocols, proxy=None) as terminal:  # type: ignore[arg-type]
+        async with connect(url, subprotocols=protocols, proxy=None, open_timeout=patient(10)) as terminal:  # type: ignore[arg-type]
             assert orjson.loads(await terminal.recv())["error"] == "bad-request", protocols
 
 
 async def test_a_terminal_that_leaves_ends_its_command(agent: Agent, gateway: httpx.AsyncClient) -> None:
     url = str(gateway.base_url).replace("http:", "ws:").rstrip("/") + "/v1/leases/12.1/exec"
     protocols = [EXEC_PROTOCOL, await credential(agent)]
-    async with connect(url, subprotocols=protocols, proxy=None) as terminal:  # type: ignore[arg-type]
+    async with connect(url, subprotocols=protocols, proxy=None, open_timeout=patient(10)) as terminal:  # type: ignore[arg-type]
         await terminal.send(
             '{"command": ["sh", "-c", "echo up; sleep 600"], "tty": false, "env": {}, "size": null}'
         )
@@ -271,15 +271,18 @@ async def test_a_body_is_bounded_before_it_is_read(gateway: httpx.AsyncClient) -
 
 
 async def test_a_machine_that_is_not_there(agent: Agent, app_of: AppOf, serve: Serve) -> None:
-    async with relayed(agent.contact, app_of) as (app, _), httpx.AsyncClient(trust_env=False) as client:
+    async with (
+        relayed(agent.contact, app_of) as (app, _),
+        httpx.AsyncClient(trust_env=False, timeout=patient(10)) as client,
+    ):
         base = f"http://{await serve(app)}/api/v1/agents"
         for machine, status in (
             ("8", 404),
-            ("-1", 422),
-            ("99999999999", 422),
+            ("-1", 400),
+            ("99999999999", 400),
             ("07", 400),
-            ("x", 422),
-            ("127.0.0.1", 422),
+            ("x", 400),
+            ("127.0.0.1", 400),
         ):
             assert (await client.get(f"{base}/{machine}/v1/health")).status_code == status, machine
 
@@ -388,6 +391,27 @@ async def test_no_redirect_is_followed_or_handed_on(hostile: Hostile, app_of: Ap
     assert len(hostile.asked) == 1
 
 
+async def test_no_redirect_of_a_terminal_is_followed(hostile: Hostile, app_of: AppOf, serve: Serve) -> None:
+    """The library that speaks WebSockets would follow it by itself, to whatever the agent names."""
+    called = asyncio.Event()
+
+    async def elsewhere(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        called.set()
+        writer.close()
+
+    other = await asyncio.start_server(elsewhere, "127.0.0.1", 0)
+    port = other.sockets[0].getsockname()[1]
+    hostile.answer = said(f"302 Go\r\nLocation: wss://127.0.0.1:{port}/\r\nContent-Length: 0")
+    async with relayed(hostile.contact, app_of) as (app, _):
+        url = f"ws://{await serve(app)}/api/v1/agents/{MACHINE}/v1/leases/12.1/exec"
+        protocols = [EXEC_PROTOCOL, "leasehold.credential.abc"]
+        async with connect(url, subprotocols=protocols, proxy=None, open_timeout=patient(10)) as terminal:  # type: ignore[arg-type]
+            assert orjson.loads(await terminal.recv())["error"] == "agent-unreachable"
+    other.close()
+    await other.wait_closed()
+    assert not called.is_set()
+
+
 async def test_a_refusal_is_a_problem_and_asks_for_no_password(hostile: Hostile, app_of: AppOf) -> None:
     hostile.answer = said(
         "401 No\r\nWWW-Authenticate: Basic realm=gateway\r\nRetry-After: 7\r\nContent-Length: 2", b"{}"
@@ -419,7 +443,7 @@ async def test_an_endless_answer_is_cut(hostile: Hostile, app_of: AppOf, serve: 
     hostile.answer = said("200 OK", b"x" * (5 << 20))
     async with relayed(hostile.contact, app_of) as (app, relay):
         base = await serve(app)
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=patient(10)) as client:
             with pytest.raises(httpx.RemoteProtocolError):
                 await client.get(f"http://{base}/api/v1/agents/{MACHINE}/v1/machine")
         await until(lambda: not relay.places.count)
@@ -431,7 +455,7 @@ async def test_what_hangs_frees_its_places_when_its_browser_goes(
     hostile.answer, hostile.hang = said("200 OK", b"x"), True
     async with relayed(hostile.contact, app_of, caller=1) as (app, relay):
         url = f"http://{await serve(app)}/api/v1/agents/{MACHINE}/v1/machine"
-        async with httpx.AsyncClient(trust_env=False) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=patient(10)) as client:
             async with client.stream("GET", url) as answer:
                 await anext(answer.aiter_raw())
                 second = await client.get(url)

@@ -226,6 +226,23 @@ async def test_another_sites_page_signs_nobody_in_or_out(
         assert await whose(browser) == ADA.address
 
 
+async def test_without_a_site_only_the_loopback_signs_in(
+    engine: AsyncEngine, browse: Browse, clock: Clock, chain: Chain, app_of: AppOf
+) -> None:
+    """And no name that somebody's DNS has lead there."""
+    app = app_of([router], SigningIn(engine, origins=[], chain_id=31337, is_authorized=chain, now=clock))
+    for origin, status in (
+        ("http://127.0.0.1:8088", 200),
+        ("http://localhost:8088", 200),
+        ("http://rebound.example:8088", 403),
+        ("https://127.0.0.1:8088", 403),
+    ):
+        async with browse(app, origin=origin, base=origin) as browser:
+            assert (await sign_in(browser, clock, origin=origin)).status_code == status, origin
+    async with browse(app, origin="http://localhost:8088", base="http://rebound.example:8088") as browser:
+        assert (await sign_in(browser, clock, origin="http://localhost:8088")).status_code == 403
+
+
 async def test_a_session_is_not_moved_to_another_domain(app: FastAPI, browse: Browse, clock: Clock) -> None:
     async with browse(app) as browser, browse(app, origin=OTHER, base=OTHER) as other:
         await sign_in(browser, clock)

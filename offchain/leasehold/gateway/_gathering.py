@@ -1,0 +1,258 @@
+"""Signatures of groups, gathered from browsers that are never open together: `/api/v1/groups/{address}/proposals`.
+
+A proposal and its signatures are the files that people hand one another (`leasehold.agreements`), and are checked as
+those are: the group's address and every digest are worked out here, a Safe's owners are read from the chain, and each
+signature is one of the group's own, or is not kept. Only one of a group's signers brings a proposal for it, since it
+comes with a signature. Everybody may read what is gathered, and submit it: that it is enough, the chain says.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any, Final
+
+from eth_utils.address import is_checksum_address
+from eth_utils.crypto import keccak
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, ConfigDict, JsonValue
+from sqlalchemy import delete, func, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from leasehold.agreements import Proposal, ProposalFile, SignatureFile, unhex
+from leasehold.chain import Deployment, Rpc
+from leasehold.chain.typed import IsAuthorized, Proof, ProofKind, Safe, read_safe
+from leasehold.gateway._bodies import json_body, read_json
+from leasehold.gateway._gateway_tables import proposals, signatures
+from leasehold.gateway._parts import PartOf
+from leasehold.gateway._refusals import BadRequest, Conflicting, NoRoom, NotHere
+
+MOST_BODY: Final = 256 * 1024
+MOST_MESSAGES: Final = 16
+MOST_SECONDS: Final = 60 * 86_400
+"""To a proposal's deadline."""
+MOST_OF_A_GROUP: Final = 32
+MOST_ALTOGETHER: Final = 50_000
+
+Signatures = Mapping[str, tuple[bytes, ...]]
+
+
+class Gathered(BaseModel):
+    """What has been gathered. proposal: the file, with its signatures; missing: who could still sign, while it takes
+    more; proofs: the group's, of each message, once there are enough; deadline: unix seconds.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    digest: str
+    account: str
+    kind: str
+    threshold: int
+    signed: list[str]
+    missing: list[str]
+    deadline: int
+    proposal: dict[str, JsonValue]
+    proofs: list[str] | None
+
+
+class AllGathered(BaseModel):
+    """A group's proposals that are open."""
+
+    items: list[Gathered]
+    total: int
+    next: None = None
+
+
+class Gathering:
+    """What the routes need. is_authorized: `AccountsContract.is_authorized`; now: unix seconds."""
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        deployment: Deployment,
+        rpc: Rpc,
+        is_authorized: IsAuthorized,
+        *,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._engine = engine
+        self._deployment = deployment
+        self._rpc = rpc
+        self._is_authorized = is_authorized
+        self._now = now
+
+    async def bring(self, account: str, file: ProposalFile) -> Gathered:
+        """Keeps a proposal of that group, and its signatures. Raises FileRefused, BadRequest, NoRoom, ChainError."""
+        proposal = Proposal.of(file, self._deployment)
+        if proposal.account != account:
+            raise BadRequest("The proposal is another group's;", f"bring it to {proposal.account}.")
+        self._check_bounds(proposal)
+        await self._check_safe(proposal)
+        given = {signer: tuple(map(unhex, proofs)) for signer, proofs in file.signatures.items()}
+        if not given:
+            raise BadRequest("Nobody has signed it yet;", "sign it first: one of the group's brings it.")
+        for signer, proofs in given.items():
+            await self._check(proposal, signer, proofs)
+        digest = digest_of(proposal)
+        async with self._engine.begin() as connection:
+            await self._make_room(connection, account, digest)
+            await _put(connection, digest, proposal)
+            for signer, proofs in given.items():
+                await _sign(connection, digest, signer, proofs)
+        return await self.read(account, digest)
+
+    async def sign(self, account: str, digest: str, file: SignatureFile) -> Gathered:
+        """Keeps one signer's word. Raises NotHere, FileRefused, Conflicting, ChainError."""
+        proposal = await self._proposal(account, digest)
+        if tuple(map(unhex, file.digests)) != proposal.digests:
+            raise Conflicting(
+                "The signature is of something else than this proposal;", "have this one signed."
+            )
+        proofs = tuple(map(unhex, file.proofs))
+        await self._check_safe(proposal)
+        await self._check(proposal, file.signer, proofs)
+        async with self._engine.begin() as connection:
+            known = (
+                await connection.execute(select(proposals.c.digest).where(proposals.c.digest == digest))
+            ).scalar()
+            if known is None:
+                raise NotHere("That proposal is over;", "propose it again.")
+            await _sign(connection, digest, file.signer, proofs)
+        return await self.read(account, digest)
+
+    async def read(self, account: str, digest: str) -> Gathered:
+        """What has been gathered of one. Raises NotHere."""
+        proposal = await self._proposal(account, digest)
+        wanted = select(signatures.c.signer, signatures.c.proofs).where(signatures.c.digest == digest)
+        async with self._engine.connect() as connection:
+            rows = (await connection.execute(wanted.order_by(signatures.c.signer))).all()
+        given = {signer: tuple(map(unhex, proofs.split())) for signer, proofs in rows}
+        return _gathered(digest, proposal, given)
+
+    async def of(self, account: str) -> AllGathered:
+        """Those of a group that can still be carried out, the one that ends first before the others."""
+        wanted = select(proposals.c.digest).where(
+            proposals.c.account == account, proposals.c.deadline >= int(self._now())
+        )
+        async with self._engine.connect() as connection:
+            digests = (await connection.execute(wanted.order_by(proposals.c.deadline))).scalars().all()
+        items = [await self.read(account, digest) for digest in digests[:MOST_OF_A_GROUP]]
+        return AllGathered(items=items, total=len(digests))
+
+    # ------------------------------------------------------------------------------------------------------ privately
+
+    async def _proposal(self, account: str, digest: str) -> Proposal:
+        here = (proposals.c.digest == digest) & (proposals.c.account == account)
+        wanted = select(proposals.c.document).where(here, proposals.c.deadline >= int(self._now()))
+        async with self._engine.connect() as connection:
+            document = (await connection.execute(wanted)).scalar()
+        if document is None:
+            raise NotHere("There is no such proposal of that group here;", "have it brought.")
+        return Proposal.of(ProposalFile.model_validate_json(document), self._deployment)
+
+    def _check_bounds(self, proposal: Proposal) -> None:
+        now = int(self._now())
+        if not now < proposal.deadline <= now + MOST_SECONDS:
+            raise BadRequest(
+                "Its deadline is over, or further than is kept;", "propose it again with another."
+            )
+        if len(proposal.messages) > MOST_MESSAGES:
+            raise BadRequest(f"A proposal has {MOST_MESSAGES} messages at most;", "divide it.")
+
+    async def _check_safe(self, proposal: Proposal) -> None:
+        """A Safe's owners are who the chain says, whatever a file does. Raises Conflicting, NotASafe, ChainError."""
+        group = proposal.group
+        if not isinstance(group, Safe):
+            return
+        now = await read_safe(self._rpc, group.at, self._deployment.chain_id)
+        if (now.signers, now.threshold) != (group.signers, group.threshold):
+            raise Conflicting("The Safe has other owners than the proposal says;", "propose it again.")
+
+    async def _check(self, proposal: Proposal, signer: str, proofs: Iterable[bytes]) -> None:
+        """Whether they are that signer's, over these messages. Raises FileRefused, BadRequest, ChainError."""
+        for digest, proof in zip(proposal.digests, proposal.checked(signer, proofs), strict=True):
+            kind = Proof.decode(proof).kind
+            if kind is ProofKind.KEY:
+                continue
+            contract = kind is ProofKind.ERC1271 and not isinstance(proposal.group, Safe)
+            if not contract or not await self._is_authorized(signer, digest, proof):
+                raise BadRequest(f"The signature of {signer} does not hold;", "have it signed again.")
+
+    async def _make_room(self, connection: AsyncConnection, account: str, digest: str) -> None:
+        """Forgets what is over, and this one if it was here. Raises NoRoom."""
+        over = select(proposals.c.digest).where(proposals.c.deadline < int(self._now()))
+        await connection.execute(delete(signatures).where(signatures.c.digest.in_(over)))
+        await connection.execute(delete(proposals).where(proposals.c.deadline < int(self._now())))
+        await connection.execute(delete(proposals).where(proposals.c.digest == digest))
+        rows = select(func.count()).select_from(proposals)
+        own = (await connection.execute(rows.where(proposals.c.account == account))).scalar_one()
+        if own >= MOST_OF_A_GROUP or (await connection.execute(rows)).scalar_one() >= MOST_ALTOGETHER:
+            raise NoRoom("There are as many open proposals as are kept;", "carry one out, or let one end.")
+
+
+def digest_of(proposal: Proposal) -> str:
+    """By what a proposal is called: its message's digest; of several, the hash of all of theirs."""
+    digests = proposal.digests
+    return "0x" + (digests[0] if len(digests) == 1 else keccak(b"".join(digests))).hex()
+
+
+async def _put(connection: AsyncConnection, digest: str, proposal: Proposal) -> None:
+    row: dict[str, Any] = {"digest": digest, "account": proposal.account, "deadline": proposal.deadline}
+    document = proposal.file().model_dump_json(exclude_none=True)
+    await connection.execute(insert(proposals).values(**row, document=document))
+
+
+async def _sign(connection: AsyncConnection, digest: str, signer: str, proofs: Iterable[bytes]) -> None:
+    here = (signatures.c.digest == digest) & (signatures.c.signer == signer)
+    await connection.execute(delete(signatures).where(here))
+    written = " ".join("0x" + proof.hex() for proof in proofs)
+    await connection.execute(insert(signatures).values(digest=digest, signer=signer, proofs=written))
+
+
+def _gathered(digest: str, proposal: Proposal, given: Signatures) -> Gathered:
+    enough = len(given) >= proposal.group.threshold
+    return Gathered(
+        digest=digest,
+        account=proposal.account,
+        kind=proposal.kind,
+        threshold=proposal.group.threshold,
+        signed=sorted(given),
+        missing=list(proposal.missing(given)),
+        deadline=proposal.deadline,
+        proposal=proposal.file(given).model_dump(mode="json", exclude_none=True),
+        proofs=["0x" + proof.hex() for proof in proposal.prove(given)] if enough else None,
+    )
+
+
+router = APIRouter(prefix="/api/v1/groups", tags=["groups"])
+TheGathering = Annotated[Gathering, Depends(PartOf(Gathering))]
+
+
+def _account(address: str) -> str:
+    if not is_checksum_address(address):
+        raise BadRequest("That is no address with its checksum (EIP-55);", "write it with one.")
+    return address
+
+
+@router.get("/{address}/proposals")
+async def open_proposals(gathering: TheGathering, address: str) -> AllGathered:
+    """What a group is asked to sign."""
+    return await gathering.of(_account(address))
+
+
+@router.post("/{address}/proposals", status_code=201, openapi_extra=json_body(ProposalFile))
+async def bring(gathering: TheGathering, address: str, request: Request) -> Gathered:
+    """Brings a proposal that one of the group's at least has signed."""
+    return await gathering.bring(_account(address), await read_json(request, ProposalFile, MOST_BODY))
+
+
+@router.get("/{address}/proposals/{digest}")
+async def proposal(gathering: TheGathering, address: str, digest: str) -> Gathered:
+    """One proposal, its signatures, and once there are enough the group's proofs."""
+    return await gathering.read(_account(address), digest)
+
+
+@router.post("/{address}/proposals/{digest}/signatures", openapi_extra=json_body(SignatureFile))
+async def sign(gathering: TheGathering, address: str, digest: str, request: Request) -> Gathered:
+    """Brings one signer's signature."""
+    return await gathering.sign(_account(address), digest, await read_json(request, SignatureFile, MOST_BODY))

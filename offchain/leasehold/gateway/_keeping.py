@@ -1,0 +1,114 @@
+"""What is pinned for accounts, how much each may have, and until when. An account is whoever signed in.
+
+A quota counts what is pinned and what an upload has said that it will have, so that nobody fills the disk with uploads
+that never end. Two accounts may keep the same CID: it is unpinned when the last of them does not any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from leasehold.gateway._gateway_tables import kept, uploads
+from leasehold.gateway._refusals import NoRoom
+
+KEPT_SECONDS: Final = 30 * 86_400
+QUOTA: Final = 20 << 30
+SMALL_QUOTA: Final = 64 << 20
+"""Of an account that has nothing in the pool: whoever likes makes a million of those."""
+ALTOGETHER: Final = 400 << 30
+
+QuotaOf = Callable[[str], Awaitable[int]]
+"""How many bytes an account may keep. Raises ChainError."""
+
+
+class Keeping:
+    """quota_of: bytes of one account; altogether: of all of them. unpin: lets the node drop a CID. now: unix s."""
+
+    def __init__(
+        self,
+        engine: AsyncEngine,
+        unpin: Callable[[str], Awaitable[None]],
+        quota_of: QuotaOf,
+        now: Callable[[], float],
+        *,
+        altogether: int = ALTOGETHER,
+        seconds: int = KEPT_SECONDS,
+    ) -> None:
+        self._engine = engine
+        self._unpin = unpin
+        self._now = now
+        self._quota_of = quota_of
+        self._altogether = altogether
+        self._seconds = seconds
+        self._counting = asyncio.Lock()
+        self._pinning = asyncio.Lock()
+
+    async def reserve(self, account: str, size: int, row: dict[str, Any]) -> None:
+        """Notes an upload of `size` bytes, unless that is more than there is room for. Raises NoRoom."""
+        async with self._counting, self._engine.begin() as connection:
+            await self._check_room(connection, account, size)
+            await connection.execute(insert(uploads).values(**row))
+
+    async def keep(
+        self, account: str, size: int, pin: Callable[[], Awaitable[str]], *, reserved: bool = False
+    ) -> str:
+        """Has `pin` pin something of `size` bytes for the account; its CID. reserved: an upload has its room already.
+
+        Raises NoRoom, and what `pin` does.
+        """
+        if not reserved:
+            async with self._counting, self._engine.connect() as connection:
+                await self._check_room(connection, account, size)
+        async with self._pinning:  # or the same CID's end for another account would unpin it meanwhile
+            cid = await pin()
+            until = int(self._now()) + self._seconds
+            here = (kept.c.cid == cid) & (kept.c.account == account)
+            async with self._engine.begin() as connection:
+                renewed = await connection.execute(update(kept).where(here).values(expires_at=until))
+                if not renewed.rowcount:
+                    row = {"cid": cid, "account": account, "size": size, "expires_at": until}
+                    await connection.execute(insert(kept).values(**row))
+        return cid
+
+    async def sweep(self) -> None:
+        """Unpins what nobody keeps any more."""
+        over = select(kept.c.cid, kept.c.account).where(kept.c.expires_at <= int(self._now()))
+        async with self._engine.connect() as connection:
+            rows = (await connection.execute(over)).all()
+        for cid, account in rows:
+            async with self._pinning:
+                await self._let_go(cid, account)
+
+    async def _let_go(self, cid: str, account: str) -> None:
+        others = select(func.count()).select_from(kept).where(kept.c.cid == cid, kept.c.account != account)
+        async with self._engine.connect() as connection:
+            wanted = (await connection.execute(others)).scalar_one()
+        if not wanted:
+            await self._unpin(
+                cid
+            )  # before the note goes: a node that is down is asked again by the next sweep
+        async with self._engine.begin() as connection:
+            await connection.execute(delete(kept).where(kept.c.cid == cid, kept.c.account == account))
+
+    async def _check_room(self, connection: AsyncConnection, account: str, size: int) -> None:
+        quota = await self._quota_of(account)
+        if await self._used(connection, account) + size > quota:
+            raise NoRoom(
+                f"This account may keep {quota} bytes here;", "remove an upload, or use another gateway."
+            )
+        if await self._used(connection, None) + size > self._altogether:
+            raise NoRoom("This gateway keeps as much as it may;", "use another one.")
+
+    async def _used(self, connection: AsyncConnection, account: str | None) -> int:
+        sums = 0
+        for table, open_ in ((uploads, uploads.c.cid.is_(None)), (kept, True)):
+            total = select(func.coalesce(func.sum(table.c.size), 0)).where(open_)  # type: ignore[arg-type]
+            if account is not None:
+                total = total.where(table.c.account == account)
+            sums += int((await connection.execute(total)).scalar_one())
+        return sums

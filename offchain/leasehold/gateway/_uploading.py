@@ -1,0 +1,196 @@
+"""Sealed workloads and datasets for IPFS, from browsers that have no node: routes of `/api/v1/sealed` and `/uploads`.
+
+What comes is sealed by the browser already, and named by its CID, which the browser works out itself before and checks
+after: a gateway that pins something else is found out. Uploads speak tus 1.0 (its core and termination), but that a
+new one is described in JSON, and that `PATCH` answers with how it stands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from starlette.requests import ClientDisconnect
+
+from leasehold.datasets import FilePart, Ipfs
+from leasehold.gateway._bodies import BODY_SECONDS, json_body, read_body, read_json
+from leasehold.gateway._keeping import Keeping
+from leasehold.gateway._parts import PartOf
+from leasehold.gateway._places import Places
+from leasehold.gateway._refusals import BadRequest, Conflicting
+from leasehold.gateway._signing_in import TheSigningIn
+from leasehold.gateway._uploads import MOST_BYTES, Store, Upload, Uploads
+from leasehold.market.wire import MAX_UPLOAD
+
+MOST_AT_ONCE: Final = {"all": 64, "account": 4}
+OFFSET_TYPE: Final = "application/offset+octet-stream"
+_TUS: Final = {"Tus-Resumable": "1.0.0", "Cache-Control": "no-store"}
+
+
+class KuboStore:
+    """The gateway's own Kubo node as `Store`."""
+
+    def __init__(self, ipfs: Ipfs) -> None:
+        self._ipfs = ipfs
+
+    async def block(self, data: bytes) -> str:
+        return await self._ipfs.put_block(data)
+
+    async def add(self, pieces: Iterator[bytes]) -> str:
+        return await self._ipfs.add_stream([FilePart("dataset", pieces)])
+
+    async def pin(self, cid: str) -> None:
+        await self._ipfs.pin(cid)
+
+    async def unpin(self, cid: str) -> None:
+        await self._ipfs.unpin(cid)
+
+
+@dataclass
+class Uploading:
+    """What the routes need."""
+
+    store: Store
+    keeping: Keeping
+    uploads: Uploads
+    places: Places
+
+
+class NewUpload(BaseModel):
+    """What is to come. size: bytes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    size: Annotated[int, Field(ge=1, le=MOST_BYTES)]
+    name: Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")] = ""
+
+
+class Standing(BaseModel):
+    """How an upload stands. offset: bytes that are here; cid: once it is on IPFS; expires_at: unix seconds."""
+
+    id: str
+    name: str
+    size: int
+    offset: int
+    cid: str | None
+    expires_at: int
+
+    @classmethod
+    def of(cls, upload: Upload) -> Standing:
+        return cls(**{name: getattr(upload, name) for name in cls.model_fields})
+
+
+class Pinned(BaseModel):
+    """Where it is on IPFS."""
+
+    cid: str
+
+
+router = APIRouter(prefix="/api/v1", tags=["uploads"])
+TheUploading = Annotated[Uploading, Depends(PartOf(Uploading))]
+_BYTES: Final = {"requestBody": {"required": True, "content": {"application/octet-stream": {}}}}
+_PATCH: Final = {"requestBody": {"required": True, "content": {OFFSET_TYPE: {}}}}
+
+
+@router.put("/sealed", openapi_extra=_BYTES)
+@router.put("/sealed/{cid}", openapi_extra=_BYTES, name="sealed_as")
+async def sealed(
+    uploading: TheUploading, signing_in: TheSigningIn, request: Request, cid: str | None = None
+) -> Pinned:
+    """Pins a sealed workload as one raw block, whose CID is the digest that the chain names."""
+    account = (await signing_in.signed_in(request)).account
+    with uploading.places.taken(account=account):
+        data = await read_body(request, MAX_UPLOAD)
+        if not data:
+            raise BadRequest("The body is empty;", "send the sealed workload.")
+        pinned = await uploading.keeping.keep(account, len(data), lambda: _pinned(uploading.store, data, cid))
+    return Pinned(cid=pinned)
+
+
+async def _pinned(store: Store, data: bytes, expected: str | None) -> str:
+    cid = await store.block(data)
+    if expected is not None and cid != expected:
+        await store.unpin(cid)
+        raise Conflicting(f"That is {cid}, and not what the path names;", "send what it names.")
+    return cid
+
+
+@router.post("/uploads", status_code=201, openapi_extra=json_body(NewUpload))
+async def begin(
+    uploading: TheUploading, signing_in: TheSigningIn, request: Request, response: Response
+) -> Standing:
+    """Begins an upload, whose bytes `PATCH` brings."""
+    account = (await signing_in.signed_in(request)).account
+    wanted = await read_json(request, NewUpload, 4096)
+    upload = await uploading.uploads.begin(account, wanted.name, wanted.size)
+    response.headers.update({**_TUS, "Location": f"/api/v1/uploads/{upload.id}"})
+    return Standing.of(upload)
+
+
+@router.get("/uploads/{upload}")
+async def standing(
+    uploading: TheUploading, signing_in: TheSigningIn, request: Request, response: Response, upload: str
+) -> Standing:
+    """How an upload of one's own stands; whole, its CID."""
+    account = (await signing_in.signed_in(request)).account
+    found = await uploading.uploads.settled(account, upload)
+    response.headers.update(_headers(found))
+    return Standing.of(found)
+
+
+@router.head("/uploads/{upload}")
+async def offset(
+    uploading: TheUploading, signing_in: TheSigningIn, request: Request, upload: str
+) -> Response:
+    """The same, as headers."""
+    account = (await signing_in.signed_in(request)).account
+    return Response(headers=_headers(await uploading.uploads.find(account, upload)))
+
+
+@router.patch("/uploads/{upload}", openapi_extra=_PATCH)
+async def append(
+    uploading: TheUploading, signing_in: TheSigningIn, request: Request, response: Response, upload: str
+) -> Standing:
+    """Brings bytes from `Upload-Offset` on. What came of a body that broke off is kept."""
+    account = (await signing_in.signed_in(request)).account
+    said = request.headers.get("upload-offset", "")
+    if not (said.isascii() and said.isdigit() and len(said) < 16):
+        raise BadRequest("From where on must be said;", "send `Upload-Offset`.")
+    if request.headers.get("content-type", "") != OFFSET_TYPE:
+        raise BadRequest(f"The body must be {OFFSET_TYPE};", "say so in its content type.")
+    with uploading.places.taken(account=account):
+        found = await uploading.uploads.append(account, upload, int(said), _coming(request))
+    response.headers.update(_headers(found))
+    return Standing.of(found)
+
+
+@router.delete("/uploads/{upload}", status_code=204)
+async def drop(uploading: TheUploading, signing_in: TheSigningIn, request: Request, upload: str) -> None:
+    """Removes an upload that is under way."""
+    account = (await signing_in.signed_in(request)).account
+    await uploading.uploads.drop(account, upload)
+
+
+async def _coming(request: Request, seconds: float = BODY_SECONDS) -> AsyncIterator[bytes]:
+    """The body as it comes; who sends nothing for a while is given up."""
+    async with aclosing(request.stream()) as chunks:
+        while True:
+            try:
+                async with asyncio.timeout(seconds):
+                    chunk = await anext(chunks, b"")
+            except TimeoutError:
+                raise BadRequest("Nothing more came;", "go on from where the upload stands.") from None
+            except ClientDisconnect:
+                return
+            if not chunk:
+                return
+            yield chunk
+
+
+def _headers(upload: Upload) -> dict[str, str]:
+    return {**_TUS, "Upload-Offset": str(upload.offset), "Upload-Length": str(upload.size)}

@@ -1,0 +1,248 @@
+"""Groups' signatures: kept if one of the group made them over this very proposal, and otherwise not at all."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+from eth_abi.abi import encode
+from eth_utils.crypto import keccak
+from fastapi import FastAPI
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from leasehold.agreements import Proposal, ProposalFile, SignatureFile
+from leasehold.chain import Deployment, LocalSigner
+from leasehold.chain.typed import Call, Execute, Group, Safe
+from leasehold.gateway import _gathering
+from leasehold.gateway._gathering import MOST_SECONDS, Gathering
+
+ADDRESSES = ["0x" + f"{n}" * 40 for n in range(1, 5)]
+DEPLOYMENT = Deployment(31337, "0x" + "ab" * 32, *ADDRESSES, 1, "TUSD", 6)
+SIGNERS = sorted((LocalSigner(bytes([n]) * 32) for n in (1, 2, 3)), key=lambda signer: signer.address.lower())
+ADA, GRACE, EDSGER = SIGNERS
+EVE = LocalSigner(b"\x09" * 32)
+CONTRACT = "0x" + "7" * 40
+SAFE = "0x" + "8" * 40
+
+
+class Clock:
+    time = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+@dataclass
+class Chain:
+    """What the chain says of contracts' signatures, and of a Safe's owners: the outermost edge."""
+
+    approved: set[tuple[str, bytes]] = field(default_factory=set)
+    owners: list[str] = field(default_factory=lambda: [signer.address for signer in SIGNERS])
+    threshold: int = 2
+
+    async def is_authorized(self, account: str, digest: bytes, proof: bytes) -> bool:
+        return (account, proof) in self.approved
+
+    async def eth_call(self, to: str, data: bytes, **more: object) -> bytes:
+        answers: dict[bytes, tuple[str, object]] = {
+            keccak(text="VERSION()")[:4]: ("string", "1.4.1"),
+            keccak(text="getOwners()")[:4]: ("address[]", self.owners),
+            keccak(text="getThreshold()")[:4]: ("uint256", self.threshold),
+        }
+        kind, value = answers[data[:4]]
+        return encode([kind], [value])
+
+
+@pytest.fixture
+def chain() -> Chain:
+    return Chain()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def page(
+    engine: AsyncEngine, chain: Chain, clock: Clock, app_of: Callable[..., FastAPI]
+) -> AsyncIterator[httpx.AsyncClient]:
+    made = Gathering(engine, DEPLOYMENT, chain, chain.is_authorized, now=clock)  # type: ignore[arg-type]
+    app = app_of([_gathering.router], made)
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://gate.example"
+    ) as client:
+        yield client
+
+
+def proposed(group: Group, nonce: int = 0, seconds: int = 3600) -> Proposal:
+    account = group.address(DEPLOYMENT.accounts)
+    calls = (Call(target=DEPLOYMENT.controller, data=b"\x12\x34"),)
+    execution = Execute(account=account, calls=calls, nonce=nonce, deadline=int(Clock.time) + seconds)
+    return Proposal("execute", DEPLOYMENT, group, (execution,))
+
+
+def group_of(*more: str, threshold: int = 2) -> Group:
+    return Group.of(threshold, [*(signer.address for signer in SIGNERS), *more])
+
+
+async def brought(
+    page: httpx.AsyncClient, proposal: Proposal, *signers: LocalSigner, **edits: Any
+) -> httpx.Response:
+    given = {signer.address: await proposal.sign(signer) for signer in signers}
+    body = {**proposal.file(given).model_dump(mode="json", exclude_none=True), **edits}
+    return await page.post(f"/api/v1/groups/{proposal.account}/proposals", json=body)
+
+
+async def signature(proposal: Proposal, signer: LocalSigner) -> dict[str, Any]:
+    proofs = await proposal.sign(signer)
+    return dict(
+        SignatureFile(
+            digests=tuple("0x" + digest.hex() for digest in proposal.digests),
+            signer=signer.address,
+            proofs=tuple("0x" + proof.hex() for proof in proofs),
+        ).model_dump(mode="json")
+    )
+
+
+def place(proposal: Proposal) -> str:
+    return f"/api/v1/groups/{proposal.account}/proposals/0x{proposal.digests[0].hex()}"
+
+
+async def test_two_of_three_sign_and_anybody_has_the_groups_proof(page: httpx.AsyncClient) -> None:
+    proposal = proposed(group_of())
+    first = (await brought(page, proposal, ADA)).json()
+    assert (first["signed"], first["proofs"]) == ([ADA.address], None)
+    assert sorted(first["missing"]) == sorted([GRACE.address, EDSGER.address])
+    answer = await page.post(place(proposal) + "/signatures", json=await signature(proposal, EDSGER))
+    given = {signer.address: await proposal.sign(signer) for signer in (ADA, EDSGER)}
+    assert answer.json()["proofs"] == ["0x" + proof.hex() for proof in proposal.prove(given)]
+    assert answer.json()["missing"] == []
+    assert (await page.get(place(proposal))).json() == answer.json()
+    listed = (await page.get(f"/api/v1/groups/{proposal.account}/proposals")).json()
+    assert (listed["items"], listed["total"]) == ([answer.json()], 1)
+    file = ProposalFile.model_validate(answer.json()["proposal"])
+    assert Proposal.of(file, DEPLOYMENT).digests == proposal.digests
+
+
+async def test_who_is_no_signer_brings_and_signs_nothing(page: httpx.AsyncClient) -> None:
+    proposal = proposed(group_of())
+    assert (await brought(page, proposal)).status_code == 400
+    stranger = proposed(Group.of(1, [EVE.address, ADA.address]))
+    forged = [proof.hex() for proof in await stranger.sign(EVE)]
+    for signer in (EVE.address, ADA.address):
+        answer = await brought(page, proposal, signatures={signer: ["0x" + proof for proof in forged]})
+        assert answer.status_code == 400, signer
+    assert (await page.get(place(proposal))).status_code == 404
+    await brought(page, proposal, ADA)
+    body = {**await signature(proposal, GRACE), "signer": EVE.address}
+    assert (await page.post(place(proposal) + "/signatures", json=body)).status_code == 400
+    body = {**await signature(proposal, GRACE), "signer": EDSGER.address}
+    assert (await page.post(place(proposal) + "/signatures", json=body)).status_code == 400
+    assert (await page.get(place(proposal))).json()["signed"] == [ADA.address]
+
+
+async def test_a_signature_of_something_else_is_not_taken(page: httpx.AsyncClient) -> None:
+    proposal, other = proposed(group_of()), proposed(group_of(), nonce=1)
+    await brought(page, proposal, ADA)
+    own = await signature(other, GRACE)
+    assert (await page.post(place(proposal) + "/signatures", json=own)).status_code == 409
+    said = {**own, "digests": ["0x" + proposal.digests[0].hex()]}
+    assert (await page.post(place(proposal) + "/signatures", json=said)).status_code == 400
+
+
+async def test_a_proposal_that_says_another_group_chain_or_pool_is_refused(page: httpx.AsyncClient) -> None:
+    proposal = proposed(group_of())
+    weaker = proposal.file().model_dump(mode="json", exclude_none=True)["group"]
+    for edits in (
+        {"group": {**weaker, "threshold": 1}},
+        {"account": EVE.address},
+        {"chain": 1},
+        {"pool": DEPLOYMENT.token},
+        {"messages": []},
+        {"version": 2},
+        {"more": 1},
+    ):
+        assert (await brought(page, proposal, ADA, **edits)).status_code == 400, edits
+    other = proposed(group_of(threshold=3))
+    body = other.file({ADA.address: await other.sign(ADA)}).model_dump(mode="json", exclude_none=True)
+    answer = await page.post(f"/api/v1/groups/{proposal.account}/proposals", json=body)
+    assert answer.status_code == 400
+
+
+async def test_one_groups_proposal_is_not_under_another(page: httpx.AsyncClient) -> None:
+    proposal = proposed(group_of())
+    await brought(page, proposal, ADA)
+    digest = place(proposal).rpartition("/")[2]
+    assert (await page.get(f"/api/v1/groups/{EVE.address}/proposals/{digest}")).status_code == 404
+    assert (await page.get(f"/api/v1/groups/{EVE.address.lower()}/proposals/{digest}")).status_code == 400
+    assert (await page.get(f"/api/v1/groups/{EVE.address}/proposals")).json()["items"] == []
+
+
+async def test_a_contract_signs_by_its_own_rule_or_not(page: httpx.AsyncClient, chain: Chain) -> None:
+    proposal = proposed(group_of(CONTRACT))
+    await brought(page, proposal, ADA)
+    body = {**await signature(proposal, GRACE), "signer": CONTRACT, "proofs": ["0x02abcd"]}
+    assert (await page.post(place(proposal) + "/signatures", json=body)).status_code == 400
+    chain.approved.add((CONTRACT, b"\x02\xab\xcd"))
+    answer = await page.post(place(proposal) + "/signatures", json=body)
+    assert CONTRACT in answer.json()["signed"]
+    for kind in ("03", "04", "05", "00"):
+        odd = {**body, "proofs": [f"0x{kind}abcd"]}
+        assert (await page.post(place(proposal) + "/signatures", json=odd)).status_code == 400
+
+
+async def test_a_safes_owners_are_who_the_chain_says(page: httpx.AsyncClient, chain: Chain) -> None:
+    """A file may name whomever it likes as owners of a Safe, and its address does not show it."""
+    forged = Safe(1, (EVE.address,), at=SAFE, chain=31337)
+    assert (await brought(page, proposed(forged), EVE)).status_code == 409
+    real = Safe(2, tuple(signer.address for signer in SIGNERS), at=SAFE, chain=31337)
+    proposal = proposed(real)
+    assert (await brought(page, proposal, ADA)).status_code == 201
+    chain.owners = [EVE.address, *chain.owners[1:]]
+    answer = await page.post(place(proposal) + "/signatures", json=await signature(proposal, GRACE))
+    assert answer.status_code == 409
+
+
+async def test_signing_again_takes_the_place_of_what_was_signed(page: httpx.AsyncClient) -> None:
+    proposal = proposed(group_of())
+    await brought(page, proposal, ADA)
+    again = await brought(page, proposal, ADA, GRACE)
+    assert sorted(again.json()["signed"]) == sorted([ADA.address, GRACE.address])
+    once_more = await brought(page, proposal, EDSGER)
+    assert len(once_more.json()["signed"]) == 3
+    listed = (await page.get(f"/api/v1/groups/{proposal.account}/proposals")).json()
+    assert listed["total"] == 1
+
+
+async def test_a_group_has_only_so_many_open_and_what_is_over_makes_room(
+    page: httpx.AsyncClient, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_gathering, "MOST_OF_A_GROUP", 3)
+    group = group_of()
+    for nonce in range(3):
+        assert (await brought(page, proposed(group, nonce), ADA)).status_code == 201
+    more = proposed(group, 3, seconds=7200)
+    assert (await brought(page, more, ADA)).status_code == 507
+    clock.time += 3601
+    assert (await page.get(place(proposed(group, 0)))).status_code == 404
+    assert (await brought(page, more, ADA)).status_code == 201
+
+
+@pytest.mark.parametrize("seconds", [-1, 0, MOST_SECONDS + 1])
+async def test_a_deadline_is_near_and_ahead(page: httpx.AsyncClient, seconds: int) -> None:
+    assert (await brought(page, proposed(group_of(), seconds=seconds), ADA)).status_code == 400
+
+
+async def test_a_body_is_bounded(page: httpx.AsyncClient) -> None:
+    headers = {"content-type": "application/json"}
+    answer = await page.post(
+        f"/api/v1/groups/{EVE.address}/proposals", content=b" " * 300_000, headers=headers
+    )
+    assert answer.status_code == 413
+    deep = b'{"messages": ' + b"[" * 50_000
+    answer = await page.post(f"/api/v1/groups/{EVE.address}/proposals", content=deep, headers=headers)
+    assert answer.status_code == 400
