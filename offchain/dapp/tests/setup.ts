@@ -1,10 +1,14 @@
-import { cleanup } from "@testing-library/react";
+import { cleanup, configure } from "@testing-library/react";
 import { afterEach, vi } from "vitest";
+
+/* However slow the machine is: what is waited for is an element, not a time. */
+configure({ asyncUtilTimeout: 30_000 });
 
 /* What jsdom has not and a browser has. */
 HTMLDialogElement.prototype.showModal = function show() {
   this.open = true;
 };
+HTMLCanvasElement.prototype.getContext = () => null;
 window.matchMedia = (query) =>
   ({
     matches: false,

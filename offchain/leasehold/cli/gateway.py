@@ -26,7 +26,10 @@ async def run_gateway(
     origin: Annotated[
         list[str] | None, option("--origin URL", "A page elsewhere that may read the answers; several times.")
     ] = None,
-    dapp: Annotated[Path | None, option("--dapp FOLDER", "The dApp's built files, served at /.")] = None,
+    dapp: Annotated[
+        Path | None,
+        option("--dapp FOLDER", "The dApp's built files, served at /; else those of this package."),
+    ] = None,
     proxy: Annotated[
         list[str] | None,
         option("--proxy NETWORK", "Reverse proxies whose word on who calls is believed; several times."),
@@ -50,7 +53,7 @@ async def run_gateway(
     Of the options before the command, `--rpc` names the chain's nodes, `--ipfs` its own Kubo node, and `--home` the
     folder of its files.
     """
-    from leasehold.gateway import GatewaySettings, serve  # here: help does without
+    from leasehold.gateway import GatewaySettings, packaged_dapp, serve  # here: help does without
 
     host, asked = _place(listen)
     settings = GatewaySettings(
@@ -61,7 +64,7 @@ async def run_gateway(
         ws=tuple(ws or ()),
         ipfs=call.settings.ipfs,
         origins=tuple(origin or ()),
-        dapp=dapp,
+        dapp=dapp or packaged_dapp(),
         proxies=tuple(proxy or ()),
         documents_timeout=call.settings.documents_timeout,
         sites=tuple(site or ()),

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from leasehold.gateway._app import create_app, openapi
     from leasehold.gateway._serving import serve
     from leasehold.gateway._settings import GatewaySettings
+    from leasehold.gateway._site import packaged_dapp
 
 __all__ = [
     "GatewaySettings",
     "create_app",
     "openapi",
+    "packaged_dapp",
     "serve",
 ]
 
@@ -35,6 +37,7 @@ _PARTS = {
     "_app": ("create_app", "openapi"),
     "_serving": ("serve",),
     "_settings": ("GatewaySettings",),
+    "_site": ("packaged_dapp",),
 }  # fmt: skip
 if not TYPE_CHECKING:
     __getattr__ = face(__name__, _PARTS)

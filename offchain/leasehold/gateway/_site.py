@@ -22,6 +22,7 @@ from leasehold.gateway._errors import NothingThere
 
 MOST_BYTES: Final = 64 * 2**20
 """Of all files together, which stay in memory."""
+_PACKAGED: Final = Path(__file__).parent / "_dapp"
 _INDEX: Final = "index.html"
 _HASHED: Final = re.compile(r".*[-.][A-Za-z0-9_-]{8,}\.[a-z0-9]+")
 _KINDS: Final = {".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm"}
@@ -36,6 +37,11 @@ class SiteFile:
     kind: str
     tag: str
     lasting: bool
+
+
+def packaged_dapp() -> Path | None:
+    """The folder of the dApp's files that came with this package; `None` where it was built without."""
+    return _PACKAGED if (_PACKAGED / _INDEX).is_file() else None
 
 
 def read_site(folder: Path) -> Mapping[str, SiteFile]:

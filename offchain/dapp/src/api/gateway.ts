@@ -54,7 +54,7 @@ async function reached(address: string, signal?: AbortSignal): Promise<Response>
     throw new Problem(
       "gateway-unreachable",
       "The gateway does not answer.",
-      "Your leases run on without it. Look at your connection, or choose another gateway below; the page tries again by itself.",
+      "Your leases run on without it. Look at your connection, or go to “The gateway that answers” and choose another.",
       { cause: error, details: `${address}\n${String(error)}` },
     );
   }
@@ -67,9 +67,15 @@ async function refused(response: Response): Promise<Problem> {
   >;
   const sentence = said.detail ?? said.title ?? `The gateway answered with status ${response.status}.`;
   const advice = said.hint ?? (response.status >= 500 ? "Try again in a moment." : "");
-  return new Problem(said.code ?? `http-${response.status}`, sentence, advice, {
+  return new Problem(said.code ?? `http-${response.status}`, without(sentence, advice), advice, {
     details: `${response.status} from ${response.url}`,
   });
+}
+
+/** The library's sentence, which ends with its advice, as a sentence of its own. */
+function without(sentence: string, advice: string): string {
+  if (advice === "" || !sentence.endsWith(advice)) return sentence;
+  return `${sentence.slice(0, -advice.length).replace(/[\s:;,.]+$/, "")}.`;
 }
 
 export const gateway = { url, socket, get };

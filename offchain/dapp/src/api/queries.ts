@@ -33,11 +33,11 @@ export function usePool() {
 }
 
 /** Machines that match a search, part by part. While another search is asked, the last one's are shown. */
-export function useMachines(search: MachineSearch) {
+export function useMachines({ q, sort }: MachineSearch) {
   return useInfiniteQuery({
-    queryKey: ["machines", search],
+    queryKey: ["machines", "search", q, sort],
     queryFn: ({ pageParam, signal }) =>
-      gateway.get<Part<MachineItem>>("machines", { ...search, limit: PART, after: pageParam }, signal),
+      gateway.get<Part<MachineItem>>("machines", { q, sort, limit: PART, after: pageParam }, signal),
     initialPageParam: "",
     getNextPageParam: (last) => last.next,
     placeholderData: keepPreviousData,

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { chooseTheme, chosenTheme, type Theme } from "./theme";
 
-const NAMES: Readonly<Record<Theme, string>> = { system: "As the system", light: "Light", dark: "Dark" };
+const NAMES: Readonly<Record<Theme, string>> = { system: "System", light: "Light", dark: "Dark" };
 
 /** Chooses between light, dark and what the system says. */
 export function ThemeSwitch() {
@@ -9,7 +9,7 @@ export function ThemeSwitch() {
   return (
     <select
       className="theme-switch"
-      aria-label="Look"
+      aria-label="Light or dark"
       value={theme}
       onChange={(event) => {
         const chosen = event.target.value as Theme;

@@ -19,4 +19,5 @@ export const ROUTES: readonly PageRoute[] = [
   { path: "/provide", title: "Provide machines", nav: "Provide", page: lazy(() => import("../pages/provide/Provide")) },
   { path: "/providers/:provider", title: "A provider", page: lazy(() => import("../pages/provide/ProviderPage")) },
   { path: "/pool", title: "The pool and its rules", nav: "Pool", page: lazy(() => import("../pages/pool/PoolPage")) },
+  { path: "/gateway", title: "The gateway that answers", page: lazy(() => import("../pages/gateway/GatewayPage")) },
 ];

@@ -69,7 +69,7 @@ export function LineChart({ title, series, format = plain, height = 240 }: Props
               </text>
             </g>
           ))}
-          {[times.from, times.to].map((moment, end) => (
+          {[...new Set([times.from, times.to])].map((moment, end) => (
             <text key={moment} className="chart-time" x={x(moment)} y={height - 6} textAnchor={end ? "end" : "start"}>
               {shortTime(moment, times.to - times.from)}
             </text>
@@ -77,6 +77,8 @@ export function LineChart({ title, series, format = plain, height = 240 }: Props
           {series.map((line, number) => (
             <path key={line.name} className={`chart-line line-${number + 1}`} d={pathOf(line.points, x, y)} />
           ))}
+          {moments.length === 1 &&
+            series.map((line, number) => <Alone key={line.name} line={line} number={number} x={x} y={y} />)}
           {at !== undefined && <line className="chart-cursor" x1={x(at)} x2={x(at)} y1={TOP} y2={height - BOTTOM} />}
         </svg>
       </div>
@@ -84,6 +86,20 @@ export function LineChart({ title, series, format = plain, height = 240 }: Props
       <ChartTable title={title} series={series} format={format} />
     </figure>
   );
+}
+
+interface AloneProps {
+  readonly line: Series;
+  readonly number: number;
+  readonly x: (at: number) => number;
+  readonly y: (value: number) => number;
+}
+
+/** A line's only point, which would draw nothing as a line. */
+function Alone({ line, number, x, y }: AloneProps) {
+  const point = line.points[0];
+  if (point === undefined || point.value === null) return null;
+  return <circle className={`chart-line line-${number + 1}`} cx={x(point.at)} cy={y(point.value)} r="4" />;
 }
 
 function Legend({ series }: { series: readonly Series[] }) {

@@ -17,6 +17,21 @@ export function formatAmount(units: bigint, decimals: number, places?: number): 
   return `${mark}${size / scale}${digits ? `.${digits}` : ""}`;
 }
 
+/** As a row has it: rounded to `places` decimals, of which two are always shown, thousands apart. What is less than that says so. */
+export function formatRounded(units: bigint, decimals: number, places = 4): string {
+  if (decimals <= places) return padded(formatAmount(units, decimals));
+  const step = 10n ** BigInt(decimals - places);
+  const size = units < 0n ? -units : units;
+  const rounded = (size + step / 2n) / step;
+  if (rounded === 0n && size > 0n) return `<${formatAmount(1n, places)}`;
+  return padded(formatAmount(units < 0n ? -rounded : rounded, places));
+}
+
+function padded(amount: string): string {
+  const [whole, digits = ""] = amount.split(".");
+  return `${(whole ?? "").replace(/\B(?=(\d{3})+$)/g, ",")}.${digits.padEnd(2, "0")}`;
+}
+
 /** `2.5 USDT`, for people. */
 export function show(units: bigint, money: Money, places = 6): string {
   return `${formatAmount(units, money.decimals, places)} ${money.symbol}`;

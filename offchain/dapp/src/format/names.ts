@@ -8,7 +8,8 @@ export function inWords(name: string): string {
   return name
     .replace(/_/g, " ")
     .replace(/([a-z])([A-Z])/g, "$1 $2")
-    .toLowerCase();
+    .toLowerCase()
+    .replace(/\b(gpu|cid)\b/g, (word) => word.toUpperCase());
 }
 
 /** A word as a shell takes it, in quotes only where it needs them. */

@@ -1,3 +1,5 @@
+import { Problem } from "../problem";
+
 /** The search language of docs/reference/query.md, as far as buttons write it: terms in a text, put in and taken out.
  * What a term means, the gateway alone says. */
 
@@ -16,6 +18,11 @@ export function toggleTerm(search: string, term: string): string {
   const terms = termsOf(search);
   const rest = terms.filter((written) => !same(written, term));
   return (rest.length === terms.length ? [...terms, term] : rest).join(" ");
+}
+
+/** The refusal of a search that names the column of what is wrong in it; `undefined` for any other error. */
+export function wrongIn(error: Error | null): Problem | undefined {
+  return error instanceof Problem && columnOf(error.message) !== undefined ? error : undefined;
 }
 
 /** The column, from 1, that an error of the language names; `undefined` where it names none. */

@@ -32,7 +32,7 @@ export function DataTable<Row>(props: Props<Row>) {
 function Wide<Row>({ caption, columns, rows, rowKey, sort, onSort, changed }: Props<Row>) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways must scroll by keyboard, too
-    <section className="table-scroll" aria-label={caption} tabIndex={0}>
+    <section className="table-scroll" aria-label={`${caption}, as a table`} tabIndex={0}>
       <table className="table">
         <caption className="unseen">{caption}</caption>
         <thead>

@@ -4,11 +4,12 @@ import type { MachineItem } from "../../api/machines";
 import { useMachines, usePool } from "../../api/queries";
 import { Page } from "../../app/Page";
 import { quoted } from "../../format";
-import { termsOf } from "../../search/terms";
+import { termsOf, wrongIn } from "../../search/terms";
 import { DataTable } from "../../ui/DataTable";
 import { Empty } from "../../ui/Empty";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
+import { usePhone } from "../../ui/useMedia";
 import { CompareBar } from "./CompareBar";
 import { machineColumns } from "./columns";
 import { MachineCards } from "./MachineCards";
@@ -31,14 +32,19 @@ export default function Market() {
   return (
     <Page title="Find a machine" command={commandOf(url)} wide>
       <SearchBox url={url} error={error} />
-      <MarketBar url={url} total={isPlaceholderData ? undefined : total} prices={prices} onPrices={setPrices} />
+      <MarketBar
+        url={url}
+        count={countOf(isPlaceholderData ? undefined : total, error)}
+        prices={prices}
+        onPrices={setPrices}
+      />
       {prices && (
         <Suspense fallback={<Skeleton rows={6} />}>
           <Prices />
         </Suspense>
       )}
       {error !== null && data === undefined ? (
-        <ProblemView error={error} onRetry={() => void refetch()} />
+        wrongIn(error) === undefined && <ProblemView error={error} onRetry={() => void refetch()} />
       ) : data === undefined ? (
         <Skeleton rows={12} />
       ) : (
@@ -54,9 +60,16 @@ export default function Market() {
   );
 }
 
+function countOf(total: number | undefined, error: Error | null): string {
+  if (error !== null) return "";
+  if (total === undefined) return "Searching";
+  return `${total.toLocaleString("en")} ${total === 1 ? "machine" : "machines"}`;
+}
+
 function Found({ machines, url }: { machines: readonly MachineItem[]; url: MarketUrl }) {
   const token = usePool().data?.token;
   const changed = useChanged(machines);
+  const phone = usePhone();
   if (machines.length === 0) {
     return (
       <Empty says={url.q === "" ? "This pool has no machines yet." : "No machine matches all terms of this search."}>
@@ -68,7 +81,8 @@ function Found({ machines, url }: { machines: readonly MachineItem[]; url: Marke
       </Empty>
     );
   }
-  if (url.view === "cards") return <MachineCards machines={machines} token={token} url={url} changed={changed} />;
+  if (phone || url.view === "cards")
+    return <MachineCards machines={machines} token={token} url={url} changed={changed} />;
   return (
     <DataTable
       caption="Machines"

@@ -23,14 +23,14 @@ const ORDERS = [
 
 interface Props {
   readonly url: MarketUrl;
-  /** How many machines match; `undefined` while that is being asked. */
-  readonly total: number | undefined;
+  /** How many machines match, in words. */
+  readonly count: string;
   readonly prices: boolean;
   readonly onPrices: (shown: boolean) => void;
 }
 
 /** Filters that a click puts into the search, the order, how machines are shown, and how many there are. */
-export function MarketBar({ url, total, prices, onPrices }: Props) {
+export function MarketBar({ url, count, prices, onPrices }: Props) {
   const known = ORDERS.some(([order]) => order === url.sort);
   return (
     <div className="market-bar">
@@ -50,8 +50,8 @@ export function MarketBar({ url, total, prices, onPrices }: Props) {
         ))}
       </fieldset>
       <div className="line">
-        <span role="status" className="numbers soft">
-          {total === undefined ? "Searching" : `${total.toLocaleString("en")} ${total === 1 ? "machine" : "machines"}`}
+        <span role="status" className="numbers small soft">
+          {count}
         </span>
         <select
           className="input"
@@ -68,7 +68,7 @@ export function MarketBar({ url, total, prices, onPrices }: Props) {
         </select>
         <button
           type="button"
-          className="button little"
+          className="button little view-switch"
           aria-pressed={url.view === "cards"}
           onClick={() => url.set({ view: url.view === "cards" ? "table" : "cards" })}
         >

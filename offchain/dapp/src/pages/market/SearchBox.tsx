@@ -1,6 +1,6 @@
 import { useEffect, useId, useState } from "react";
-import { Problem } from "../../problem";
-import { columnOf } from "../../search/terms";
+import type { Problem } from "../../problem";
+import { columnOf, wrongIn } from "../../search/terms";
 import type { MarketUrl } from "./useMarketUrl";
 
 const PAUSE = 300;
@@ -62,8 +62,4 @@ function WrongAt({ search, problem }: { search: string; problem: Problem }) {
       <p>{[problem.message, problem.advice].filter(Boolean).join(" ")}</p>
     </div>
   );
-}
-
-function wrongIn(error: Error | null): Problem | undefined {
-  return error instanceof Problem && columnOf(error.message) !== undefined ? error : undefined;
 }

@@ -9,6 +9,7 @@ import { Time } from "../../ui/Time";
 import { CompareBox } from "./CompareBox";
 import type { MarketUrl } from "./useMarketUrl";
 import { nameOf, percent, starsOf, stateOf } from "./words";
+import "./market.css";
 
 /** The market's columns: first what one compares by, then how well it has done, then what it has. */
 export function machineColumns(
@@ -28,10 +29,10 @@ export function machineColumns(
       ),
     },
     {
-      name: "Price",
+      name: "Price per GPU-hour",
       sort: "price",
       numeric: true,
-      cell: (machine) => <Money amount={machine.price} token={token} per="GPU-hour" />,
+      cell: (machine) => <Money amount={machine.price} token={token} />,
     },
     { name: "State", sort: "state", cell: (machine) => <MachineState machine={machine} /> },
     {

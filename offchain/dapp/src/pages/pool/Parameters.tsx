@@ -1,6 +1,6 @@
 import type { Param, PoolWhole } from "../../api/pools";
 import { formatDuration, inWords } from "../../format";
-import { DataTable } from "../../ui/DataTable";
+import { Facts } from "../../ui/Facts";
 import { Time } from "../../ui/Time";
 
 /** The rules in force, and what is proposed in their place. */
@@ -23,15 +23,14 @@ export function Parameters({ pool }: { pool: PoolWhole }) {
           </ul>
         </div>
       )}
-      <DataTable
-        caption="Parameters"
-        rows={rows}
-        rowKey={([name]) => name}
-        columns={[
-          { name: "Parameter", cell: ([name]) => sentence(inWords(name).replace(/ bps$| seconds$/, "")) },
-          { name: "Value", numeric: true, cell: ([name, value]) => written(name, value, pool) },
-        ]}
-      />
+      <div className="panel">
+        <Facts
+          facts={rows.map(([name, value]) => [
+            sentence(inWords(name).replace(/ (bps|seconds)$/, "")),
+            <span className="numbers">{written(name, value, pool)}</span>,
+          ])}
+        />
+      </div>
     </section>
   );
 }

@@ -1,0 +1,80 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useId, useState } from "react";
+import { chooseGateway, gatewayAddress } from "../../api/gateway";
+import { usePool } from "../../api/queries";
+import { Page } from "../../app/Page";
+import { Facts } from "../../ui/Facts";
+import { ProblemView } from "../../ui/ProblemView";
+import { Time } from "../../ui/Time";
+
+/** Which gateway answers, and another in its place: for a page that came from IPFS, any will do. */
+export default function GatewayPage() {
+  const id = useId();
+  const queries = useQueryClient();
+  const { data: pool, error } = usePool();
+  const [typed, setTyped] = useState("");
+  const [refusal, setRefusal] = useState<unknown>();
+  const choose = (address: string | null): void => {
+    try {
+      chooseGateway(address);
+      setRefusal(undefined);
+      setTyped("");
+      void queries.resetQueries();
+    } catch (problem) {
+      setRefusal(problem);
+    }
+  };
+  return (
+    <Page title="The gateway that answers" command="leasehold gateway run">
+      <section className="panel rows" aria-label="The gateway">
+        <Facts
+          facts={[
+            ["Address", gatewayAddress()],
+            ["Pool", pool?.controller ?? "not known"],
+            pool === undefined ? undefined : ["Has read the chain to", <BlockSaid key="block" {...pool.block} />],
+          ]}
+        />
+        <p className="soft small">
+          No gateway is trusted with money or data: what you sign is made up in your browser. A page that came from a
+          gateway may talk to that one alone; one that came from IPFS talks to any that allows it.
+        </p>
+        <form
+          className="rows"
+          onSubmit={(event) => {
+            event.preventDefault();
+            choose(typed);
+          }}
+        >
+          <div className="field">
+            <label htmlFor={id}>Another gateway</label>
+            <input
+              id={id}
+              className="input mono"
+              value={typed}
+              placeholder="https://…"
+              spellCheck={false}
+              onChange={(event) => setTyped(event.target.value)}
+            />
+          </div>
+          <div className="line">
+            <button type="submit" className="button primary" disabled={typed === ""}>
+              Ask this gateway from now on
+            </button>
+            <button type="button" className="button" onClick={() => choose(null)}>
+              Ask the one that served this page
+            </button>
+          </div>
+        </form>
+      </section>
+      {(refusal ?? error) != null && <ProblemView error={refusal ?? error} />}
+    </Page>
+  );
+}
+
+function BlockSaid({ number, time }: { number: number; time: number }) {
+  return (
+    <>
+      block {number.toLocaleString("en")}, <Time at={time} />
+    </>
+  );
+}

@@ -1,0 +1,100 @@
+import { screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test } from "vitest";
+import { flaws } from "./given/axe";
+import { answering, Refusal, shown } from "./given/gateway";
+import { machine } from "./given/machines";
+
+const two = () => ({
+  items: [machine(), machine({ id: 13, gpu: "NVIDIA L4", price: "310000" })],
+  total: 2,
+  next: null,
+});
+
+test("machines are shown with price, state and how well they have done", async () => {
+  answering({ machines: two });
+  const { container } = shown("/");
+  const row = (await screen.findByRole("link", { name: "2 × NVIDIA H100 80GB HBM3" })).closest("tr");
+  const cells = within(row as HTMLElement);
+  expect(cells.getByText("2.0523", { exact: false }).getAttribute("title")).toBe("2.052284 TUSD");
+  expect(cells.getByText("Free")).toBeTruthy();
+  expect(cells.getByText("1.5 of 2")).toBeTruthy();
+  expect(cells.getByText("4.8 by 12")).toBeTruthy();
+  expect(screen.getByText("2 machines")).toBeTruthy();
+  expect(await flaws(container)).toEqual([]);
+});
+
+test("a quick filter is a term of the search, which the address keeps and the prompt repeats", async () => {
+  const asked = answering({ machines: two });
+  shown("/?q=gpu%3AH100");
+  await userEvent.click(await screen.findByRole("button", { name: "80 GB and more" }));
+  await waitFor(() => expect(asked).toContain("machines?q=gpu%3AH100+mem%3E%3D80&sort=price&limit=50"));
+  expect(new URLSearchParams(window.location.hash.split("?")[1]).get("q")).toBe("gpu:H100 mem>=80");
+  expect(screen.getByText("leasehold machines gpu:H100 'mem>=80'")).toBeTruthy();
+  await userEvent.click(screen.getByRole("button", { name: "80 GB and more" }));
+  await waitFor(() => expect(window.location.hash).toBe("#/?q=gpu%3AH100"));
+});
+
+test("what is typed is searched, and a mistake is marked at its column", async () => {
+  const detail = "Column 10 of the search: unknown field 'memm'; did you mean 'mem'?";
+  answering({
+    machines: (query) =>
+      query.get("q") === "gpu:H100 memm>=80" ? new Refusal(400, { code: "query", detail, hint: "" }) : two(),
+  });
+  shown("/");
+  const box = await screen.findByRole("searchbox", { name: "Search" });
+  await userEvent.type(box, "gpu:H100 memm>=80");
+  expect(await screen.findByText(detail)).toBeTruthy();
+  expect(box.getAttribute("aria-invalid")).toBe("true");
+  expect(document.querySelector(".wrong-at pre")?.textContent).toBe(`gpu:H100 memm>=80\n${" ".repeat(9)}▲`);
+});
+
+test("a head sorts, and sorts the other way when it is pressed again", async () => {
+  const asked = answering({ machines: two });
+  shown("/");
+  await userEvent.click(await screen.findByRole("button", { name: "Score" }));
+  await waitFor(() => expect(asked.at(-1)).toContain("sort=-score"));
+  await userEvent.click(await screen.findByRole("button", { name: "Score" }));
+  await waitFor(() => expect(asked.at(-1)).toContain("sort=score"));
+  expect(screen.getByRole("columnheader", { name: "Score" }).getAttribute("aria-sort")).toBe("ascending");
+});
+
+test("chosen machines are compared, and what is best says so", async () => {
+  answering({
+    machines: two,
+    "machines/12": () => ({ machine: machine() }),
+    "machines/13": () => ({ machine: machine({ id: 13, price: "310000" }) }),
+  });
+  shown("/");
+  for (const box of await screen.findAllByRole("checkbox")) await userEvent.click(box);
+  await userEvent.click(screen.getByRole("link", { name: "Compare 2 machines" }));
+  const price = (await screen.findByRole("rowheader", { name: "Price per GPU-hour" })).closest("tr") as HTMLElement;
+  expect(within(price).getByText("0.31 TUSD", { exact: false }).textContent).toBe("0.31 TUSDbest");
+  expect(within(price).getByText("2.052284 TUSD").textContent).toBe("2.052284 TUSD");
+});
+
+test("a gateway that does not answer is told of, with what to do and a way to try again", async () => {
+  answering({
+    machines: () =>
+      new Refusal(503, {
+        code: "not-ready",
+        detail: "The gateway has not read the chain yet: try again.",
+        hint: "try again.",
+      }),
+  });
+  const { container } = shown("/");
+  const alert = await screen.findByRole("alert");
+  expect(within(alert).getByRole("heading").textContent).toBe("The gateway has not read the chain yet.");
+  expect(within(alert).getByText("Try again.")).toBeTruthy();
+  expect(within(alert).getByRole("button", { name: "Try again" })).toBeTruthy();
+  expect(await flaws(container)).toEqual([]);
+});
+
+test("a search that finds nothing offers all machines again", async () => {
+  answering({
+    machines: (query) => (query.get("q") === "" || !query.has("q") ? two() : { items: [], total: 0, next: null }),
+  });
+  shown("/?q=gpu%3Anone");
+  await userEvent.click(await screen.findByRole("button", { name: "Show all machines" }));
+  expect(await screen.findByText("2 machines")).toBeTruthy();
+});
