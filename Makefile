@@ -14,7 +14,7 @@ setup: ## install what is missing (a second run only looks)
 demo: setup ## rent a machine for real: chain, IPFS, container, result, payment; the account goes to build/demo.json
 	@$(run) python scripts/demo.py
 
-demo-live: setup ## the same world, left running, with the commands to try by hand
+demo-live: setup ## the same world, left running: its market in a browser, and the commands to try by hand
 	@$(run) python scripts/demo.py --live
 
 test: setup ## the tests of a working day, contracts', Python's and the browser's app's, with their coverage gates

@@ -27,6 +27,7 @@ from rich.table import Table
 from sklearn.datasets import __file__ as sklearn_datasets
 
 from devnet import images
+from devnet.gateway import gateway
 from devnet.ledger import transactions
 from devnet.live import live_environment
 from devnet.patience import patient
@@ -41,6 +42,7 @@ LIVE_FOLDER = ROOT / "build" / "live-world"  # a demo does not disturb it
 REPORT = ROOT / "build" / "demo.json"
 PICTURE = ROOT / "build" / "demo.svg"
 ENVIRONMENT = ROOT / "build" / "live.env"
+GATEWAY_PORT = 8088  # the one that `leasehold gateway run` takes
 PRICE, DURATION, EXTENSION = "2.40", "10m", "5m"
 
 
@@ -311,14 +313,16 @@ def print_account(story: Story, demo: Demo, account: dict[str, Any]) -> None:
     story.console.print(times)
 
 
-def live_account(demo: Demo) -> str:
+def live_account(demo: Demo, url: str) -> str:
     """How to go on by hand. What a newcomer needs to set is in a file to be sourced."""
     newcomer, host = demo.world.party("you"), demo.world.host("your-host")
     newcomer.password_file.unlink()
     ENVIRONMENT.write_text(live_environment(newcomer, host, demo.image, ROOT / ".venv/bin"))
     return "\n".join(
         (
-            "The world is running, with one machine for rent. Go on in another terminal with",
+            f"The world is running, with one machine for rent. Its market is open in a browser at {url}",
+            f"(its wallet needs the network {demo.world.anvil.chain_id} at {demo.world.anvil.url}).",
+            "Or go on in another terminal with",
             "",
             f"    . {ENVIRONMENT.relative_to(ROOT)}",
             "",
@@ -333,9 +337,10 @@ def play(demo: Demo, live: bool) -> None:
     demo.make_wallets()
     demo.join()
     if live:
-        demo.story.console.print("\n" + escape(live_account(demo)))
-        with contextlib.suppress(KeyboardInterrupt):
-            signal.pause()
+        with gateway(demo.world, port=GATEWAY_PORT) as url:
+            demo.story.console.print("\n" + escape(live_account(demo, url)))
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.pause()
         return
     for step in (demo.add_dataset, demo.rent, demo.follow, demo.log_in):
         step()

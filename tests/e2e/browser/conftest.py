@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import os
 import re
 import shutil
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from devnet.account import Account
 from devnet.gateway import gateway
@@ -35,6 +43,8 @@ FLAGS = (
     "--disable-quic",
     "--no-first-run",
 )
+SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
+PHONE: ViewportSize = {"width": 390, "height": 844}
 LIMIT = 1_000.0 * patient(30)
 """Milliseconds: what a page is waited for that surely comes."""
 
@@ -112,13 +122,21 @@ def with_wallet(page: Page, wallet: TestWallet) -> Page:
 
 @pytest.fixture
 def picture(page: Page) -> Callable[[str], None]:
-    """Takes a picture of the page as documents show it, dark and light; only where one is asked for by --pictures."""
+    """Takes a picture of the page as documents show it, light and dark, wide and as on a phone, where
+    `LEASEHOLD_PICTURES` is set: what is committed does not change with each run.
+    """
 
     def taken(name: str) -> None:
-        IMAGES.mkdir(parents=True, exist_ok=True)
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of its literals
+        if "LEASEHOLD_PICTURES" not in os.environ:
+            return
+        wide = page.viewport_size
+        assert wide is not None
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
             page.screenshot(path=IMAGES / f"dapp-{name}-{scheme}.png", full_page=True)
+            page.set_viewport_size(PHONE)
+            page.screenshot(path=IMAGES / f"dapp-{name}-{scheme}-phone.png", full_page=True)
+            page.set_viewport_size(wide)
 
     return taken
 
@@ -154,10 +172,3 @@ class Renting:
 @pytest.fixture
 def renting(with_wallet: Page, gateway_url: str, site: Site) -> Renting:
     return Renting(with_wallet, gateway_url, site)
-
-
-def spoiled(text: str, change: Callable[[dict[str, object]], None]) -> str:
-    """A JSON answer that somebody has altered on its way."""
-    document = json.loads(text)
-    change(document)
-    return json.dumps(document)

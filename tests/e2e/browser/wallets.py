@@ -19,6 +19,7 @@ from devnet.patience import patient
 
 REJECTED: Final = 4001
 UNKNOWN_CHAIN: Final = 4902
+DISCONNECTED: Final = 4900
 _CONNECTING: Final = ("eth_requestAccounts", "eth_accounts")
 
 _PROVIDER: Final = """
@@ -63,6 +64,7 @@ class NodeRefused(Exception):
 
 class TestWallet:
     """The wallet of one account. chain_id: the network that it is on. refuse: methods to which its holder says no.
+    silent: its node does not answer.
 
     asked: every method that a page has asked for, in turn. signed: what was signed as typed data, by primary type.
     """
@@ -74,6 +76,7 @@ class TestWallet:
         self._account = Account.from_key(key)
         self.chain_id = chain_id or anvil.chain_id
         self.refuse: set[str] = set()
+        self.silent = False
         self.asked: list[str] = []
         self.signed: list[dict[str, Any]] = []
 
@@ -110,6 +113,8 @@ class TestWallet:
         if method == "personal_sign":
             signed = self._account.sign_message(encode_defunct(hexstr=params[0]))
             return "0x" + bytes(signed.signature).hex()
+        if self.silent:
+            raise Refused(DISCONNECTED, "The node does not answer.")
         if method == "eth_sendTransaction":
             return self._send(params[0])
         return self._node(method, *params)

@@ -54,7 +54,10 @@ export function MoneyPart({ account, now: { lease, params, machine, head }, mine
       <h2>Money</h2>
       <Facts
         facts={[
-          ["Spent so far", <Money key="used" amount={standing.used} token={pool.money} places={6} />],
+          [
+            live ? "Spent so far" : "Spent in all",
+            <Money key="used" amount={standing.used} token={pool.money} places={6} />,
+          ],
           live
             ? [
                 "Comes back if you close now",
@@ -62,7 +65,10 @@ export function MoneyPart({ account, now: { lease, params, machine, head }, mine
               ]
             : undefined,
           live ? ["Time that is paid", formatDuration(standing.left)] : undefined,
-          ["In escrow", <Money key="deposit" amount={lease.deposit} token={pool.money} places="exact" />],
+          [
+            live ? "In escrow" : "Was in escrow",
+            <Money key="deposit" amount={lease.deposit} token={pool.money} places="exact" />,
+          ],
           ["Price", <Money key="price" amount={lease.price} token={pool.money} per="GPU-hour" places="exact" />],
           funds.data
             ? ["Your ledger", <Money key="ledger" amount={funds.data.ledger} token={pool.money} places="exact" />]

@@ -27,7 +27,7 @@ export default function TerminalPart({ agent, lease }: { agent: AgentClient; lea
     const screen = new Screen({ ...look(element), documentOverride: styles.document, screenReaderMode: true });
     const fit = new FitAddon();
     screen.loadAddon(fit);
-    screen.open(element);
+    styles.during(() => screen.open(element));
     fit.fit();
     screen.focus();
     const utf8 = new TextEncoder();
@@ -69,7 +69,7 @@ export default function TerminalPart({ agent, lease }: { agent: AgentClient; lea
           </button>
         )}
       </div>
-      <div ref={place} className="terminal" />
+      <div ref={place} className="shell" />
       {ended !== null && typeof ended !== "number" && <ProblemView error={ended} />}
     </section>
   );

@@ -1,12 +1,23 @@
+export interface Sheets {
+  readonly document: Document;
+  /** Has whatever `act` makes by the page's own document go the same way: xterm takes that one for its scrollbar. */
+  readonly during: (act: () => void) => void;
+  readonly dispose: () => void;
+}
+
 /**
  * A document whose `<style>` elements are adopted stylesheets: a policy without unsafe-inline refuses the text of an element
  * that a script makes, and takes a sheet that it fills.
  */
-export function sheetsForStyles(target: Document): { readonly document: Document; readonly dispose: () => void } {
+export function sheetsForStyles(target: Document): Sheets {
   const sheets: CSSStyleSheet[] = [];
+  const make = target.createElement;
   const createElement = (name: string, options?: ElementCreationOptions): HTMLElement => {
-    const element = target.createElement(name, options);
-    if (name.toLowerCase() === "style") sheets.push(adopted(target, element));
+    if (name.toLowerCase() !== "style") return styledByObject(make.call(target, name, options));
+    // Even an empty style element is refused once it is in the page: something that is none takes its place.
+    const element = make.call(target, "span");
+    element.hidden = true;
+    sheets.push(adopted(target, element));
     return element;
   };
   const document = new Proxy(target, {
@@ -16,10 +27,18 @@ export function sheetsForStyles(target: Document): { readonly document: Document
       return typeof value === "function" ? value.bind(document) : value;
     },
   });
+  const during = (act: () => void): void => {
+    target.createElement = createElement as Document["createElement"];
+    try {
+      act();
+    } finally {
+      target.createElement = make;
+    }
+  };
   const dispose = (): void => {
     target.adoptedStyleSheets = target.adoptedStyleSheets.filter((sheet) => !sheets.includes(sheet));
   };
-  return { document, dispose };
+  return { document, during, dispose };
 }
 
 /** The sheet that holds whatever is written into the element; the element itself stays empty. */
@@ -38,4 +57,14 @@ function adopted(target: Document, element: HTMLElement): CSSStyleSheet {
   }
   Object.defineProperty(element, "sheet", { get: () => sheet });
   return sheet;
+}
+
+/** A `style` attribute that a script writes is refused, too; the same said to the element's style object is not. */
+function styledByObject(element: HTMLElement): HTMLElement {
+  const setAttribute = element.setAttribute.bind(element);
+  element.setAttribute = (name, value) => {
+    if (name === "style") element.style.cssText = value;
+    else setAttribute(name, value);
+  };
+  return element;
 }

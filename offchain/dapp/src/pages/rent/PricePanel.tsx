@@ -69,7 +69,7 @@ function windows(quote: Quote, pool: Pool, hasSession: boolean, volumes: number)
     ...(volumes
       ? [`${volumes === 1 ? "a signature" : `${volumes} signatures`} of which the keys of your volumes are made`]
       : []),
-    ...(quote.approve ? [`a signature: ${approval(quote.pulled, pool.money)}`] : []),
+    ...(quote.approve ? [`a signature: ${approval(quote.pulled, pool.money).slice(0, -1)}`] : []),
     "one transaction, which opens the lease",
   ];
   return `${asked.join("; ")}.`;

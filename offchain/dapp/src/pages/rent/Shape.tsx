@@ -35,7 +35,7 @@ export function Shape({ machine, share, seconds, onChange }: Props) {
             aria-pressed={cells === share}
             onClick={() => onChange({ share: cells })}
           >
-            {formatShare(cells)} {cells > 8 ? "units" : "of a unit"}
+            {formatShare(cells)} {cells < 8 ? "of a unit" : cells === 8 ? "unit" : "units"}
           </button>
         ))}
       </fieldset>
