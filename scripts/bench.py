@@ -19,7 +19,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-SUITES = ("gas", "cli", "watcher", "web3", "datasets", "agent", "agent_load", "packing", "files")
+SUITES = ("gas", "cli", "watcher", "web3", "datasets", "agent", "agent_load", "packing", "files", "prompt")
 COLUMNS = ("name", "ours", "reference", "ratio", "goal")
 REPORT = Path("build/bench.json")
 
