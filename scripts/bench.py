@@ -30,6 +30,7 @@ SUITES = (
     "agent_load",
     "packing",
     "files",
+    "prompt",
     "gateway",
 )
 COLUMNS = ("name", "ours", "reference", "ratio", "goal")

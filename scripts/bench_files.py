@@ -1,5 +1,5 @@
 """How fast a folder of code reaches a lease's container, beside `rsync` to the same container; a file of 1 GiB, beside
-`docker cp`; a log of short lines, beside `docker logs`; and a whole run, beside its parts.
+`docker cp`; and a log of short lines, beside `docker logs`.
 
 Both sides have one engine and one machine, and take turns. `rsync` goes by `docker exec`, which is the shortest way
 there is: no network, no cipher. Ours counts from the first look at the folder until it lies unpacked in the container
@@ -23,7 +23,6 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-import bench_prompt
 import leasehold
 from devnet import images
 from devnet.patience import patient
@@ -57,7 +56,7 @@ def run() -> list[dict[str, Any]]:
             image = _image_with_rsync(world.engine.url, folder)
             rows = _no_rsync() if image is None else asyncio.run(_code_rows(site, image, folder / "code"))
             rows.append(asyncio.run(_copy_row(site, site.tiny, folder / "large")))
-            return [*rows, _log_row(site, site.tiny), bench_prompt.row(site)]
+            return [*rows, _log_row(site, site.tiny)]
 
 
 def _no_rsync() -> list[dict[str, Any]]:
