@@ -25,7 +25,7 @@ from leasehold.chain import LocalSigner
 from leasehold.chain.typed import Domain, Request, sign_request
 from leasehold.gateway import _relaying, _terminals
 from leasehold.gateway._lines import Lines
-from leasehold.gateway._places import Places
+from leasehold.gateway._places import SharedPlaces
 from leasehold.gateway._refusals import NotHere
 from leasehold.gateway._relaying import MOST_AT_ONCE, Relay
 from leasehold.market import AgentLine, Contact, Dialling
@@ -97,7 +97,7 @@ async def relayed(
         return contact
 
     lines = Lines(contact_of, lambda machine, known: AgentLine(known, dialling, patience=patient(10)))
-    places = Places({**MOST_AT_ONCE, **most})
+    places = SharedPlaces({**MOST_AT_ONCE, **most})
     relay = Relay(lines, caller_of=lambda connection: "somebody", places=places, reading=reading)
     yield app_of([_relaying.router, _terminals.router], relay), relay
     await lines.close()
@@ -386,7 +386,7 @@ async def test_no_redirect_is_followed_or_handed_on(hostile: Hostile, app_of: Ap
         f"{status} Go\r\nLocation: http://169.254.169.254/latest/meta-data\r\nContent-Length: 0"
     )
     answer = await ask(hostile.contact, app_of)
-    assert (answer.status_code, answer.json()["code"]) == (502, "agent-unreachable")
+    assert (answer.status_code, answer.json()["code"]) == (502, "agent-silent")
     assert "location" not in answer.headers
     assert len(hostile.asked) == 1
 
@@ -406,7 +406,7 @@ async def test_no_redirect_of_a_terminal_is_followed(hostile: Hostile, app_of: A
         url = f"ws://{await serve(app)}/api/v1/agents/{MACHINE}/v1/leases/12.1/exec"
         protocols = [EXEC_PROTOCOL, "leasehold.credential.abc"]
         async with connect(url, subprotocols=protocols, proxy=None, open_timeout=patient(10)) as terminal:  # type: ignore[arg-type]
-            assert orjson.loads(await terminal.recv())["error"] == "agent-unreachable"
+            assert orjson.loads(await terminal.recv())["error"] == "agent-silent"
     other.close()
     await other.wait_closed()
     assert not called.is_set()
@@ -436,7 +436,7 @@ async def test_a_refusal_is_a_problem_and_asks_for_no_password(hostile: Hostile,
 async def test_an_answer_that_is_none_is_told_so(hostile: Hostile, app_of: AppOf, head: str) -> None:
     hostile.answer = said(head, b"{}")
     answer = await ask(hostile.contact, app_of)
-    assert (answer.status_code, answer.json()["code"]) == (502, "agent-unreachable")
+    assert (answer.status_code, answer.json()["code"]) == (502, "agent-silent")
 
 
 async def test_an_endless_answer_is_cut(hostile: Hostile, app_of: AppOf, serve: Serve) -> None:
@@ -481,7 +481,7 @@ async def test_a_document_cannot_name_what_only_the_gateway_reaches(
 ) -> None:
     contact = hostile.contact.model_copy(update={"endpoints": (endpoint.format(port=hostile.port),)})
     answer = await ask(contact, app_of, dialling=Dialling())
-    assert (answer.status_code, answer.json()["code"]) == (502, "agent-unreachable")
+    assert (answer.status_code, answer.json()["code"]) == (502, "agent-silent")
     assert not hostile.asked
 
 
