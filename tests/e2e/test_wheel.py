@@ -124,17 +124,29 @@ EVERY_MODULE = textwrap.dedent("""
     import importlib, pkgutil, sys
     package = importlib.import_module(sys.argv[1])
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        if not module.name.endswith("__main__"):
+        if not module.name.endswith("__main__") and not module.name.startswith(tuple(sys.argv[2:])):
             importlib.import_module(module.name)
     print(package.__file__)
 """)
 
 
 def test_it_stands_alone(wheel: Path, environment: Path, tmp_path: Path) -> None:
-    """Every module can be imported: the library's with nothing beside, the agent's with what the agent asks for."""
+    """Every module can be imported: the library's with nothing beside, but the gateway's and the agent's with what each
+    asks for.
+    """
     python = environment / "bin" / "python"
-    assert ran(python, "-I", "-c", EVERY_MODULE, "leasehold", cwd=tmp_path).startswith(str(environment))
+    alone = ran(python, "-I", "-c", EVERY_MODULE, "leasehold", "leasehold.gateway.", cwd=tmp_path)
+    assert alone.startswith(str(environment))
     version = ran(python, "-I", "-c", "import leasehold; print(leasehold.__version__)", cwd=tmp_path).strip()
     assert version in ran(python.with_name("leasehold"), "--version", cwd=tmp_path)
+    without = subprocess.run(
+        [python.with_name("leasehold"), "--deployment", "none.json", "gateway", "run"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=patient(120), check=False,
+    )  # fmt: skip
+    assert "leasehold[gateway]" in without.stderr
+    install(wheel, environment, "gateway")
+    assert ran(python, "-I", "-c", EVERY_MODULE, "leasehold.gateway", cwd=tmp_path).startswith(
+        str(environment)
+    )
     install(wheel, environment, "agent")
     assert ran(python, "-I", "-c", EVERY_MODULE, "leasehold_agent", cwd=tmp_path).startswith(str(environment))

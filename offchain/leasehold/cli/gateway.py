@@ -50,8 +50,10 @@ async def run_gateway(
     Of the options before the command, `--rpc` names the chain's nodes, `--ipfs` its own Kubo node, and `--home` the
     folder of its files.
     """
-    from leasehold.gateway import GatewaySettings, serve  # here: help does without
-
+    try:
+        from leasehold.gateway import GatewaySettings, serve  # here: help does without
+    except ModuleNotFoundError as error:
+        raise SettingsError("The gateway's packages are not here", "install leasehold[gateway].") from error
     host, asked = _place(listen)
     settings = GatewaySettings(
         deployment=call.deployment,
