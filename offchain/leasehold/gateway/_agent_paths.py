@@ -31,7 +31,7 @@ _QUERY: Final = re.compile(rb"[A-Za-z0-9._~!$&'()*+,;=:@/?%-]*")
 
 
 @dataclass(frozen=True)
-class Call:
+class AgentCall:
     """One call. most: bytes of its body. kind: its answer's type; answer: bytes of it; silence: seconds of it."""
 
     method: str
@@ -43,8 +43,8 @@ class Call:
     signed: bool = True
 
 
-def _call(method: str, path: str, most: int = 0, **rest: object) -> Call:
-    return Call(method, re.compile(path, re.ASCII), most, **rest)  # type: ignore[arg-type]
+def _call(method: str, path: str, most: int = 0, **rest: object) -> AgentCall:
+    return AgentCall(method, re.compile(path, re.ASCII), most, **rest)  # type: ignore[arg-type]
 
 
 CALLS: Final = (
@@ -69,7 +69,7 @@ METHODS: Final = tuple(sorted({call.method for call in CALLS}))
 _TERMINAL: Final = re.compile(rf"{_LEASE}/exec", re.ASCII)
 
 
-def call_of(method: str, path: bytes, query: bytes) -> Call:
+def call_of(method: str, path: bytes, query: bytes) -> AgentCall:
     """The call that a request is, by its path and query as they came. Raises NotHere, BadRequest."""
     check_query(query)
     text = path.decode("latin-1")

@@ -25,7 +25,7 @@ from leasehold.chain.typed import IsAuthorized, Proof, ProofKind, Safe, read_saf
 from leasehold.gateway._bodies import json_body, read_json
 from leasehold.gateway._gateway_tables import proposals, signatures
 from leasehold.gateway._parts import PartOf
-from leasehold.gateway._refusals import BadRequest, Conflicting, NoRoom, NotHere
+from leasehold.gateway._refusals import BadRequest, Conflicting, NotHere, QuotaUsed
 
 MOST_BODY: Final = 256 * 1024
 MOST_MESSAGES: Final = 16
@@ -82,7 +82,7 @@ class Gathering:
         self._now = now
 
     async def bring(self, account: str, file: ProposalFile) -> Gathered:
-        """Keeps a proposal of that group, and its signatures. Raises FileRefused, BadRequest, NoRoom, ChainError."""
+        """Keeps a proposal of that group, and its signatures. Raises FileRefused, BadRequest, QuotaUsed, ChainError."""
         proposal = Proposal.of(file, self._deployment)
         if proposal.account != account:
             raise BadRequest("The proposal is another group's;", f"bring it to {proposal.account}.")
@@ -179,7 +179,7 @@ class Gathering:
                 raise BadRequest(f"The signature of {signer} does not hold;", "have it signed again.")
 
     async def _make_room(self, connection: AsyncConnection, account: str, digest: str) -> None:
-        """Forgets what is over, and this one if it was here. Raises NoRoom."""
+        """Forgets what is over, and this one if it was here. Raises QuotaUsed."""
         over = select(proposals.c.digest).where(proposals.c.deadline < int(self._now()))
         await connection.execute(delete(signatures).where(signatures.c.digest.in_(over)))
         await connection.execute(delete(proposals).where(proposals.c.deadline < int(self._now())))
@@ -187,7 +187,7 @@ class Gathering:
         rows = select(func.count()).select_from(proposals)
         own = (await connection.execute(rows.where(proposals.c.account == account))).scalar_one()
         if own >= MOST_OF_A_GROUP or (await connection.execute(rows)).scalar_one() >= MOST_ALTOGETHER:
-            raise NoRoom("There are as many open proposals as are kept;", "carry one out, or let one end.")
+            raise QuotaUsed("There are as many open proposals as are kept;", "carry one out, or let one end.")
 
 
 def digest_of(proposal: Proposal) -> str:

@@ -14,7 +14,7 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from leasehold.gateway._gateway_tables import kept, uploads
-from leasehold.gateway._refusals import NoRoom
+from leasehold.gateway._refusals import QuotaUsed
 
 KEPT_SECONDS: Final = 30 * 86_400
 QUOTA: Final = 20 << 30
@@ -26,7 +26,7 @@ QuotaOf = Callable[[str], Awaitable[int]]
 """How many bytes an account may keep. Raises ChainError."""
 
 
-class Keeping:
+class AccountPins:
     """quota_of: bytes of one account; altogether: of all of them. unpin: lets the node drop a CID. now: unix s."""
 
     def __init__(
@@ -49,7 +49,7 @@ class Keeping:
         self._pinning = asyncio.Lock()
 
     async def reserve(self, account: str, size: int, row: dict[str, Any]) -> None:
-        """Notes an upload of `size` bytes, unless that is more than there is room for. Raises NoRoom."""
+        """Notes an upload of `size` bytes, unless that is more than there is room for. Raises QuotaUsed."""
         async with self._counting, self._engine.begin() as connection:
             await self._check_room(connection, account, size)
             await connection.execute(insert(uploads).values(**row))
@@ -59,7 +59,7 @@ class Keeping:
     ) -> str:
         """Has `pin` pin something of `size` bytes for the account; its CID. reserved: an upload has its room already.
 
-        Raises NoRoom, and what `pin` does.
+        Raises QuotaUsed, and what `pin` does.
         """
         if not reserved:
             async with self._counting, self._engine.connect() as connection:
@@ -98,11 +98,11 @@ class Keeping:
     async def _check_room(self, connection: AsyncConnection, account: str, size: int) -> None:
         quota = await self._quota_of(account)
         if await self._used(connection, account) + size > quota:
-            raise NoRoom(
+            raise QuotaUsed(
                 f"This account may keep {quota} bytes here;", "remove an upload, or use another gateway."
             )
         if await self._used(connection, None) + size > self._altogether:
-            raise NoRoom("This gateway keeps as much as it may;", "use another one.")
+            raise QuotaUsed("This gateway keeps as much as it may;", "use another one.")
 
     async def _used(self, connection: AsyncConnection, account: str | None) -> int:
         sums = 0

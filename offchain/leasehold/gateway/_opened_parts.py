@@ -20,9 +20,9 @@ from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._gateway_tables import create_tables
 from leasehold.gateway._gathering import Gathering
 from leasehold.gateway._gathering import router as gathered
-from leasehold.gateway._keeping import QUOTA, SMALL_QUOTA, Keeping
+from leasehold.gateway._keeping import QUOTA, SMALL_QUOTA, AccountPins
 from leasehold.gateway._lines import Lines
-from leasehold.gateway._places import Places
+from leasehold.gateway._places import SharedPlaces
 from leasehold.gateway._refusals import AgentSilent, NotHere
 from leasehold.gateway._relaying import Relay
 from leasehold.gateway._relaying import router as relayed
@@ -82,9 +82,9 @@ def _uploading(gateway: Gateway, client: PoolClient, engine: AsyncEngine) -> Upl
         funds = await asyncio.gather(client.pool.balance_of(account), client.token.balance(account))
         return QUOTA if any(funds) or await gateway.index.leases(tenant=account, live=True) else SMALL_QUOTA
 
-    keeping = Keeping(engine, store.unpin, quota_of, time.time)
+    keeping = AccountPins(engine, store.unpin, quota_of, time.time)
     uploads = Uploads(engine, gateway.settings.home / "uploads", keeping, store, time.time)
-    return Uploading(store, keeping, uploads, Places(dict(UPLOADS_AT_ONCE)))
+    return Uploading(store, keeping, uploads, SharedPlaces(dict(UPLOADS_AT_ONCE)))
 
 
 async def _sweep(uploading: Uploading) -> None:

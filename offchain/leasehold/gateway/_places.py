@@ -12,7 +12,7 @@ from leasehold.gateway._refusals import Busy
 _ALL: Final = ""
 
 
-class Places:
+class SharedPlaces:
     """`most` by the kind of a key: `{"all": 512, "caller": 32, "machine": 64}`."""
 
     def __init__(self, most: dict[str, int]) -> None:

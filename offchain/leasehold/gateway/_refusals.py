@@ -10,7 +10,7 @@ GatewayRefusal
 ├── Busy                        429: as much runs for that caller, or that machine, as may
 ├── BadRequest                  400
 ├── Conflicting                 409: it stands elsewhere than the caller thinks
-└── NoRoom                      507: the account's quota, or the gateway's, is used up
+└── QuotaUsed                      507: the account's quota, or the gateway's, is used up
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class NotServed(GatewayRefusal):
     title: ClassVar[str] = "That is not served here"
 
 
-class NoRoom(GatewayRefusal):
+class QuotaUsed(GatewayRefusal):
     """A quota is used up."""
 
     code = "no-room"

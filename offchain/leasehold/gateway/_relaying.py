@@ -21,10 +21,10 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from leasehold.errors import AgentError
-from leasehold.gateway._agent_paths import METHODS, Call, call_of
+from leasehold.gateway._agent_paths import METHODS, AgentCall, call_of
 from leasehold.gateway._lines import Lines
 from leasehold.gateway._parts import PartOf
-from leasehold.gateway._places import Places
+from leasehold.gateway._places import SharedPlaces
 from leasehold.gateway._refusals import AgentSilent, BadRequest, TooMuch
 from leasehold.market.wire import LOG_OFFSET, MAX_AUTHORIZATION
 
@@ -57,12 +57,12 @@ class Relay:
         lines: Lines,
         *,
         caller_of: CallerOf,
-        places: Places | None = None,
+        places: SharedPlaces | None = None,
         reading: float = READING_SECONDS,
     ) -> None:
         self.lines = lines
         self.caller_of = caller_of
-        self.places = places or Places(dict(MOST_AT_ONCE))
+        self.places = places or SharedPlaces(dict(MOST_AT_ONCE))
         self.reading = reading
 
     async def carry(self, machine: int, request: Request) -> Response:
@@ -91,7 +91,7 @@ class _Carried(Response):
         self,
         answer: httpx.Response,
         headers: Mapping[str, str],
-        call: Call,
+        call: AgentCall,
         reading: float,
         held: AsyncExitStack,
     ) -> None:
@@ -146,7 +146,7 @@ def target_of(scope: Scope, machine: int) -> tuple[bytes, bytes]:
     return b"/" + path, scope.get("query_string") or b""
 
 
-def _request_headers(request: Request, call: Call) -> dict[str, str]:
+def _request_headers(request: Request, call: AgentCall) -> dict[str, str]:
     """The credential and the body's length: nothing else goes on. Raises BadRequest, TooMuch."""
     headers: dict[str, str] = {}
     credentials = request.headers.getlist("authorization")
@@ -189,7 +189,7 @@ async def _body(request: Request, most: int, seconds: float) -> AsyncIterator[by
             yield chunk
 
 
-def _answer_headers(answer: httpx.Response, call: Call) -> dict[str, str]:
+def _answer_headers(answer: httpx.Response, call: AgentCall) -> dict[str, str]:
     """What the browser is told of an answer. Raises AgentSilent for one that no agent gives."""
     if not (200 <= answer.status_code < 300 or 400 <= answer.status_code < 600):
         raise AgentSilent("The agent answered what no agent does;", "tell its provider.")

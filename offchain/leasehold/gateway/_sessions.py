@@ -19,7 +19,7 @@ _ID_BYTES: Final = 32
 
 
 @dataclass(frozen=True)
-class Session:
+class BrowserSession:
     """Who is signed in, from a page of which origin, until when (unix seconds)."""
 
     account: str
@@ -39,10 +39,10 @@ class SessionStore:
 
     async def begin(
         self, account: str, origin: str, now: float, *, instead_of: str | None = None
-    ) -> tuple[str, Session]:
+    ) -> tuple[str, BrowserSession]:
         """A new session under an id of its own; what the browser had before, `instead_of`, is over."""
         token = secrets.token_urlsafe(_ID_BYTES)
-        session = Session(account, origin, int(now) + self._seconds)
+        session = BrowserSession(account, origin, int(now) + self._seconds)
         async with self._engine.begin() as connection:
             await connection.execute(delete(sessions).where(sessions.c.expires_at <= int(now)))
             if instead_of is not None:
@@ -56,13 +56,13 @@ class SessionStore:
             await connection.execute(insert(sessions).values(**row, **times))
         return token, session
 
-    async def find(self, token: str, now: float) -> Session | None:
+    async def find(self, token: str, now: float) -> BrowserSession | None:
         """The session of that id, while it lasts."""
         columns = sessions.c.account, sessions.c.origin, sessions.c.expires_at
         wanted = select(*columns).where(sessions.c.digest == _digest(token), sessions.c.expires_at > int(now))
         async with self._engine.connect() as connection:
             row = (await connection.execute(wanted)).one_or_none()
-        return None if row is None else Session(*row)
+        return None if row is None else BrowserSession(*row)
 
     async def end(self, token: str) -> None:
         """Nobody is signed in by that id any more."""

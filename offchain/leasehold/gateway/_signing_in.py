@@ -26,7 +26,7 @@ from leasehold.gateway._bodies import json_body, read_json
 from leasehold.gateway._nonces import Nonces
 from leasehold.gateway._parts import PartOf
 from leasehold.gateway._refusals import Busy, ForeignOrigin, NotSignedIn, SignInRefused
-from leasehold.gateway._sessions import Session, SessionStore
+from leasehold.gateway._sessions import BrowserSession, SessionStore
 from leasehold.gateway._sign_in_message import MAX_MESSAGE, SignInMessage, check_message
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -91,7 +91,7 @@ class SigningIn:
 
     # ---------------------------------------------------------------------------------------------- in and out
 
-    async def sign_in(self, signed: SignedMessage, request: Request) -> tuple[str, Session]:
+    async def sign_in(self, signed: SignedMessage, request: Request) -> tuple[str, BrowserSession]:
         """A new session's id, and the session. Raises SignInRefused, ForeignOrigin, Busy."""
         origin, now = self.own_origin(request), self.now()
         message = SignInMessage.parse(signed.message)
@@ -108,7 +108,7 @@ class SigningIn:
         if (found := self._token(request)) is not None:
             await self._sessions.end(found[1])
 
-    async def signed_in(self, request: Request) -> Session:
+    async def signed_in(self, request: Request) -> BrowserSession:
         """Who sends the request. Raises NotSignedIn; ForeignOrigin for a change that another site's page asks for."""
         found = self._token(request)
         session = None if found is None else await self._sessions.find(found[1], self.now())
@@ -133,7 +133,7 @@ class SigningIn:
 
     # ---------------------------------------------------------------------------------------------- the cookie
 
-    def give(self, response: Response, token: str, session: Session) -> None:
+    def give(self, response: Response, token: str, session: BrowserSession) -> None:
         """Puts the session into the browser's cookie."""
         secure = session.origin.startswith("https://")
         name = _SECURE_COOKIE if secure else _PLAIN_COOKIE

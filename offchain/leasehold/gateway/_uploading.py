@@ -19,9 +19,9 @@ from starlette.requests import ClientDisconnect
 
 from leasehold.datasets import FilePart, Ipfs
 from leasehold.gateway._bodies import BODY_SECONDS, json_body, read_body, read_json
-from leasehold.gateway._keeping import Keeping
+from leasehold.gateway._keeping import AccountPins
 from leasehold.gateway._parts import PartOf
-from leasehold.gateway._places import Places
+from leasehold.gateway._places import SharedPlaces
 from leasehold.gateway._refusals import BadRequest, Conflicting
 from leasehold.gateway._signing_in import TheSigningIn
 from leasehold.gateway._uploads import MOST_BYTES, Store, Upload, Uploads
@@ -56,9 +56,9 @@ class Uploading:
     """What the routes need."""
 
     store: Store
-    keeping: Keeping
+    keeping: AccountPins
     uploads: Uploads
-    places: Places
+    places: SharedPlaces
 
 
 class NewUpload(BaseModel):
@@ -70,7 +70,7 @@ class NewUpload(BaseModel):
     name: Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")] = ""
 
 
-class Standing(BaseModel):
+class UploadStanding(BaseModel):
     """How an upload stands. offset: bytes that are here; cid: once it is on IPFS; expires_at: unix seconds."""
 
     id: str
@@ -81,11 +81,11 @@ class Standing(BaseModel):
     expires_at: int
 
     @classmethod
-    def of(cls, upload: Upload) -> Standing:
+    def of(cls, upload: Upload) -> UploadStanding:
         return cls(**{name: getattr(upload, name) for name in cls.model_fields})
 
 
-class Pinned(BaseModel):
+class PinnedCid(BaseModel):
     """Where it is on IPFS."""
 
     cid: str
@@ -101,7 +101,7 @@ _PATCH: Final = {"requestBody": {"required": True, "content": {OFFSET_TYPE: {}}}
 @router.put("/sealed/{cid}", openapi_extra=_BYTES, name="sealed_as")
 async def sealed(
     uploading: TheUploading, signing_in: TheSigningIn, request: Request, cid: str | None = None
-) -> Pinned:
+) -> PinnedCid:
     """Pins a sealed workload as one raw block, whose CID is the digest that the chain names."""
     account = (await signing_in.signed_in(request)).account
     with uploading.places.taken(account=account):
@@ -109,7 +109,7 @@ async def sealed(
         if not data:
             raise BadRequest("The body is empty;", "send the sealed workload.")
         pinned = await uploading.keeping.keep(account, len(data), lambda: _pinned(uploading.store, data, cid))
-    return Pinned(cid=pinned)
+    return PinnedCid(cid=pinned)
 
 
 async def _pinned(store: Store, data: bytes, expected: str | None) -> str:
@@ -123,24 +123,24 @@ async def _pinned(store: Store, data: bytes, expected: str | None) -> str:
 @router.post("/uploads", status_code=201, openapi_extra=json_body(NewUpload))
 async def begin(
     uploading: TheUploading, signing_in: TheSigningIn, request: Request, response: Response
-) -> Standing:
+) -> UploadStanding:
     """Begins an upload, whose bytes `PATCH` brings."""
     account = (await signing_in.signed_in(request)).account
     wanted = await read_json(request, NewUpload, 4096)
     upload = await uploading.uploads.begin(account, wanted.name, wanted.size)
     response.headers.update({**_TUS, "Location": f"/api/v1/uploads/{upload.id}"})
-    return Standing.of(upload)
+    return UploadStanding.of(upload)
 
 
 @router.get("/uploads/{upload}")
 async def standing(
     uploading: TheUploading, signing_in: TheSigningIn, request: Request, response: Response, upload: str
-) -> Standing:
+) -> UploadStanding:
     """How an upload of one's own stands; whole, its CID."""
     account = (await signing_in.signed_in(request)).account
     found = await uploading.uploads.settled(account, upload)
     response.headers.update(_headers(found))
-    return Standing.of(found)
+    return UploadStanding.of(found)
 
 
 @router.head("/uploads/{upload}")
@@ -155,7 +155,7 @@ async def offset(
 @router.patch("/uploads/{upload}", openapi_extra=_PATCH)
 async def append(
     uploading: TheUploading, signing_in: TheSigningIn, request: Request, response: Response, upload: str
-) -> Standing:
+) -> UploadStanding:
     """Brings bytes from `Upload-Offset` on. What came of a body that broke off is kept."""
     account = (await signing_in.signed_in(request)).account
     said = request.headers.get("upload-offset", "")
@@ -166,7 +166,7 @@ async def append(
     with uploading.places.taken(account=account):
         found = await uploading.uploads.append(account, upload, int(said), _coming(request))
     response.headers.update(_headers(found))
-    return Standing.of(found)
+    return UploadStanding.of(found)
 
 
 @router.delete("/uploads/{upload}", status_code=204)

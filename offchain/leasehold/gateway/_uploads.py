@@ -21,8 +21,8 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from leasehold.gateway._gateway_tables import uploads
-from leasehold.gateway._keeping import Keeping
-from leasehold.gateway._refusals import Busy, Conflicting, NoRoom, NotHere, TooMuch
+from leasehold.gateway._keeping import AccountPins
+from leasehold.gateway._refusals import Busy, Conflicting, NotHere, QuotaUsed, TooMuch
 
 UPLOAD_SECONDS: Final = 2 * 86_400
 MOST_BYTES: Final = 20 << 30
@@ -69,7 +69,7 @@ class Uploads:
     """Of all accounts; files go to `folder`. now: unix seconds."""
 
     def __init__(
-        self, engine: AsyncEngine, folder: Path, keeping: Keeping, store: Store, now: Callable[[], float]
+        self, engine: AsyncEngine, folder: Path, keeping: AccountPins, store: Store, now: Callable[[], float]
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._engine = engine
@@ -82,7 +82,7 @@ class Uploads:
         self._adds = asyncio.Semaphore(_ADDED_AT_ONCE)
 
     async def begin(self, account: str, name: str, size: int) -> Upload:
-        """A new one, empty. Raises TooMuch, NoRoom, Busy."""
+        """A new one, empty. Raises TooMuch, QuotaUsed, Busy."""
         if not 1 <= size <= MOST_BYTES:
             raise TooMuch(f"An upload has 1 to {MOST_BYTES} bytes;", "divide it.")
         if await self._under_way(account) >= MOST_OPEN:
@@ -113,7 +113,7 @@ class Uploads:
     ) -> Upload:
         """Takes what comes, from `offset` on, and keeps it also where the body breaks off.
 
-        Raises NotHere; Conflicting where it stands elsewhere, or somebody writes to it now; TooMuch, NoRoom.
+        Raises NotHere; Conflicting where it stands elsewhere, or somebody writes to it now; TooMuch, QuotaUsed.
         """
         found = await self.find(account, upload)
         if found.cid is None:
@@ -199,7 +199,7 @@ class Uploads:
         except OSError as error:
             if error.errno not in _NO_ROOM:
                 raise
-            raise NoRoom("The gateway's disk is full;", "try again later.") from None
+            raise QuotaUsed("The gateway's disk is full;", "try again later.") from None
 
     async def _put_on_ipfs(self, found: Upload) -> None:
         async with self._adds:

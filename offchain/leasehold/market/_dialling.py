@@ -126,5 +126,5 @@ def _resolvers() -> ThreadPoolExecutor:
 
 async def _ask_resolver(host: str, port: int) -> Sequence[str]:
     ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
-    found = await asyncio.get_running_loop().run_in_executor(_resolvers(), ask)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    entries = await asyncio.get_running_loop().run_in_executor(_resolvers(), ask)
+    return list(dict.fromkeys(str(address[0]) for *_, address in entries))

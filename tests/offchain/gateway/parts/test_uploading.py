@@ -16,8 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from leasehold.chain import cid_of_digest
 from leasehold.errors import IpfsUnreachable
 from leasehold.gateway import _uploading
-from leasehold.gateway._keeping import KEPT_SECONDS, Keeping
-from leasehold.gateway._places import Places
+from leasehold.gateway._keeping import KEPT_SECONDS, AccountPins
+from leasehold.gateway._places import SharedPlaces
 from leasehold.gateway._sessions import SessionStore
 from leasehold.gateway._signing_in import SigningIn
 from leasehold.gateway._uploading import MOST_AT_ONCE, OFFSET_TYPE, Uploading
@@ -94,9 +94,9 @@ async def world(engine: AsyncEngine, tmp_path: Path, app_of: Callable[..., FastA
     async def nobody(account: str, digest: bytes, proof: bytes) -> bool:
         return False
 
-    keeping = Keeping(engine, node.unpin, quota_of, clock, altogether=2 * QUOTA)
+    keeping = AccountPins(engine, node.unpin, quota_of, clock, altogether=2 * QUOTA)
     uploads = Uploads(engine, tmp_path / "spool", keeping, node, clock)
-    uploading = Uploading(node, keeping, uploads, Places(dict(MOST_AT_ONCE)))
+    uploading = Uploading(node, keeping, uploads, SharedPlaces(dict(MOST_AT_ONCE)))
     signing_in = SigningIn(engine, origins=[ORIGIN], chain_id=1, is_authorized=nobody, now=clock)
     app = app_of([_uploading.router], uploading, signing_in)
     yield World(app, engine, node, clock, tmp_path / "spool", uploading)
