@@ -6,7 +6,6 @@ own.
 
 import asyncio
 import functools
-import os
 import subprocess
 import sys
 import time
@@ -17,7 +16,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-import bench_indexer
+from bench_indexer import INDEX_ONCE
 from devnet.anvil import Anvil
 from devnet.emitter import Emitter
 from devnet.patience import patient
@@ -109,12 +108,10 @@ def events_in(server: Postgres, url: str) -> int:
 
 def index_and_be_killed(server: Postgres, url: str, anvil: Anvil) -> None:
     """A process that indexes until it has committed something more."""
-    program = Path(bench_indexer.__file__)
-    command = [sys.executable, str(program), url, anvil.url, anvil.genesis, str(BLOCKS)]
-    environment = {**os.environ, "PYTHONPATH": str(program.parent)}
+    command = [sys.executable, str(INDEX_ONCE), url, anvil.url, anvil.genesis, Emitter.address, str(BLOCKS)]
     before = cursor_in(server, url)
     silent = subprocess.DEVNULL
-    with subprocess.Popen(command, env=environment, stdout=silent, stderr=silent) as process:
+    with subprocess.Popen(command, stdout=silent, stderr=silent) as process:
         while process.poll() is None and cursor_in(server, url) == before:
             time.sleep(0.002)
         process.kill()
