@@ -14,7 +14,7 @@ from typing import Final
 
 import aiosqlite
 
-from leasehold.market.wire import MAX_SESSION_LIFETIME, StoreFull
+from leasehold.market.wire import MAX_SESSION_LIFETIME, StoreFull, TooManyRequests
 
 MOST: Final = 64
 """By one caller, on one lease of an account's: whoever has got hold of a session fills no more than his own part, and
@@ -65,7 +65,8 @@ class WithdrawnSessions:
 
     async def withdraw(self, lease: int, account: str, session: str, now: int, *, asker: str = "") -> None:
         """Listen to it no more. asker: the address of the session's key under which that is asked, or empty. Raises
-        `StoreFull`: there are too many, or the disk did not take it, and a restart of the agent would forget it.
+        `TooManyRequests`: there are too many. `StoreFull`: the disk did not take it, and a restart of the agent would
+        forget it.
         """
         key = (lease, account.lower(), session.lower())
         self._known = {other: until for other, until in self._known.items() if until[0] >= now}
@@ -88,7 +89,7 @@ class WithdrawnSessions:
     def _check_room(self, lease: int, account: str, asker: str) -> None:
         askers = [until[1] for key, until in self._known.items() if key[:2] == (lease, account.lower())]
         if askers.count(asker) >= MOST or len(askers) >= MOST_IN_ALL:
-            raise StoreFull(
+            raise TooManyRequests(
                 f"{len(askers)} sessions are withdrawn on this lease already, of which one caller may withdraw {MOST}: "
                 "let others end by themselves."
             )

@@ -10,7 +10,7 @@ import pytest
 
 from devnet.patience import patient
 from leasehold.chain.typed import SessionKey
-from leasehold.market.wire import LOG_OPS, MAX_SESSION_LIFETIME, READ_OPS, LeaseAudit, StoreFull
+from leasehold.market.wire import LOG_OPS, MAX_SESSION_LIFETIME, READ_OPS, LeaseAudit, StoreFull, TooManyRequests
 from leasehold_agent.api import ApiServer
 from leasehold_agent.api import _withdrawn as withdrawn_module
 from leasehold_agent.api._withdrawn import WithdrawnSessions
@@ -186,7 +186,7 @@ async def test_so_many_are_remembered(path: Path, monkeypatch: pytest.MonkeyPatc
     sessions = await WithdrawnSessions.open(path, 1_000)
     for name in ("0x1", "0x2", "0x2"):
         await sessions.withdraw(LEASE, "0xaa", name, 1_000)
-    with pytest.raises(StoreFull, match="2 sessions"):
+    with pytest.raises(TooManyRequests, match="2 sessions"):
         await sessions.withdraw(LEASE, "0xaa", "0x3", 1_000)
     await sessions.withdraw(LEASE, "0xbb", "0x3", 1_000)  # another account has its own
     await sessions.close()
@@ -202,12 +202,12 @@ async def test_a_thief_of_a_session_leaves_room_for_its_own_withdrawal(
         await sessions.withdraw(LEASE, "0xaa", name, 1_000, asker="0xEE")
     await sessions.close()
     sessions = await WithdrawnSessions.open(path, 1_000)
-    with pytest.raises(StoreFull):
+    with pytest.raises(TooManyRequests):
         await sessions.withdraw(LEASE, "0xaa", "0x3", 1_000, asker="0xee")
     await sessions.withdraw(LEASE, "0xaa", "0xee", 1_000)
     assert sessions.has(LEASE, "0xaa", "0xee")
     monkeypatch.setattr(withdrawn_module, "MOST_IN_ALL", 3)
-    with pytest.raises(StoreFull):
+    with pytest.raises(TooManyRequests):
         await sessions.withdraw(LEASE, "0xaa", "0x4", 1_000)
     await sessions.close()
 
@@ -220,7 +220,7 @@ async def test_who_withdraws_under_a_session_fills_its_own_part(
     path = withdrawal("0x" + "5" * 40)
     assert (await ask(world, path, "lease.revoke", method="DELETE", session=stolen)).status_code == 200
     answer = await ask(world, withdrawal("0x" + "6" * 40), "lease.revoke", method="DELETE", session=stolen)
-    refused(answer, 507, "store-full")
+    refused(answer, 429, "too-many-requests")
     assert (await ask(world, withdrawal(), "lease.revoke", method="DELETE")).status_code == 200
     refused(await ask(world, path, "lease.revoke", method="DELETE", session=stolen), 401, "session-withdrawn")
 

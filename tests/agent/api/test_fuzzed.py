@@ -153,7 +153,7 @@ async def test_no_request_makes_it_fail(signing: tuple[Signing, str], tmp_path: 
         str(DOCUMENT),
         f"--url={url}",
         "--checks=not_a_server_error",
-        f"--max-examples={REQUESTS // 4}",
+        f"--max-examples={REQUESTS // 16}",
         "--phases=examples,coverage,fuzzing",
         f"--seed={SEED}",
         "--suppress-health-check=all",
