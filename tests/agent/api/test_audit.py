@@ -10,7 +10,14 @@ import pytest
 
 from devnet.patience import patient
 from leasehold.chain.typed import SessionKey
-from leasehold.market.wire import LOG_OPS, MAX_SESSION_LIFETIME, READ_OPS, LeaseAudit, StoreFull, TooManyRequests
+from leasehold.market.wire import (
+    LOG_OPS,
+    MAX_SESSION_LIFETIME,
+    READ_OPS,
+    LeaseAudit,
+    StoreFull,
+    TooManyRequests,
+)
 from leasehold_agent.api import ApiServer
 from leasehold_agent.api import _withdrawn as withdrawn_module
 from leasehold_agent.api._withdrawn import WithdrawnSessions
