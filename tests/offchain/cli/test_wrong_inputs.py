@@ -102,6 +102,8 @@ WRONG: tuple[tuple[str, str], ...] = (
     ("wallet deposit 1 --to ada", "ada"),
     ("wallet withdraw 1000000", "ledger"),
     ("wallet new renter", "renter"),
+    ("gateway run --listen nowhere", "127.0.0.1:8088"),
+    ("gateway run --listen 127.0.0.1:99999", "127.0.0.1:8088"),
     ("guard unit", "--password-file"),
     ("offer cancel 99", "No offer with the nonce 99 was signed here"),
     ("group create la/b --threshold 1 --signer " + NOBODY, "la/b"),
