@@ -369,7 +369,7 @@ class TestWhoHasIt:
         assert cast(OneNode, finder._source).fetched == 1
         assert engine.names == {first: None}  # nothing by which others could name it
 
-    @pytest.mark.parametrize("key", [None, OTHER])
+    @pytest.mark.parametrize("key", [None, OTHER], ids=["none", "of another image"])
     async def test_who_has_not_gets_nothing(self, finder: Images, key: str | None) -> None:
         for _ in range(2):  # before it is here, and after
             with pytest.raises(Declined) as declined:
