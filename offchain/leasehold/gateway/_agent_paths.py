@@ -18,12 +18,14 @@ MAX_INPUT: Final = 1 << 30
 """Bytes that one command is given as its input; what is larger goes by SSH or as a dataset."""
 MAX_DOCUMENT: Final = 4 << 20
 MAX_LOG: Final = 1 << 30
+"""Bytes of a log, or of what a command writes."""
 ANSWER_SECONDS: Final = 60.0
 FOLLOW_SECONDS: Final = 1800.0
 """Of a log's or a command's silence."""
 
 _DOCUMENT: Final = "application/json"
 _TEXT: Final = "text/plain; charset=utf-8"
+_BYTES: Final = "application/octet-stream"
 _LEASE: Final = r"/v1/leases/[1-9][0-9]{0,75}(?:\.[0-9]{1,5})?"
 _DIGEST: Final = "[0-9a-f]{64}"
 _NAME: Final = "[a-z0-9][a-z0-9-]{0,62}"
@@ -64,6 +66,7 @@ CALLS: Final = (
     _call("DELETE", rf"{_LEASE}/sessions/0x[0-9a-f]{{40}}"),
     _call("GET", rf"{_LEASE}/logs", kind=_TEXT, answer=MAX_LOG, silence=FOLLOW_SECONDS),
     _call("POST", rf"{_LEASE}/exec", MAX_INPUT, silence=FOLLOW_SECONDS),
+    _call("POST", rf"{_LEASE}/exec/output", 1 << 16, kind=_BYTES, answer=MAX_LOG, silence=FOLLOW_SECONDS),
 )
 METHODS: Final = tuple(sorted({call.method for call in CALLS}))
 _TERMINAL: Final = re.compile(rf"{_LEASE}/exec", re.ASCII)
