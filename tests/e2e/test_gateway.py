@@ -130,7 +130,7 @@ async def test_what_happens_on_the_chain_is_told_and_outlives_the_gateways_index
         assert pool["contracts"]["Controller"] == chain.deployment.controller
         gateway.process.kill()
         await gateway.process.wait()
-    (index,) = home.glob("gateway-*.db")
+    (index,) = home.glob("gateway-[0-9]*.db")
     before = dump(index)
     drop(index)
     async with running(chain, home) as gateway:
