@@ -58,8 +58,9 @@ def _run_beside(main: Coroutine[Any, Any, T], **options: Any) -> T:
         return threads.submit(_run, main, **options).result()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
+    """One for each file: what comes after it in the same process may have a loop of its own again."""
     path = shutil.which("chromium")
     assert path is not None, "chromium is missing: make setup"
     expect.set_options(timeout=LIMIT)
