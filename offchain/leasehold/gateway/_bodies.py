@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -31,6 +33,20 @@ async def read_body(request: Request, most: int, *, seconds: float = BODY_SECOND
     except ClientDisconnect:
         raise BadRequest("The body broke off;", "send it again.") from None
     return bytes(body)
+
+
+async def pieces(request: Request, seconds: float, advice: str = "send it again.") -> AsyncGenerator[bytes]:
+    """The body as it comes. Raises BadRequest: nothing comes for `seconds`; ClientDisconnect: it breaks off."""
+    async with aclosing(request.stream()) as chunks:
+        while True:
+            try:
+                async with asyncio.timeout(seconds):
+                    chunk = await anext(chunks, b"")
+            except TimeoutError:
+                raise BadRequest("The body did not arrive in time;", advice) from None
+            if not chunk:
+                return
+            yield chunk
 
 
 async def read_json(request: Request, kind: type[Model], most: int) -> Model:

@@ -22,6 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from leasehold.errors import AgentError
 from leasehold.gateway._agent_paths import METHODS, AgentCall, call_of
+from leasehold.gateway._bodies import pieces
 from leasehold.gateway._lines import Lines
 from leasehold.gateway._parts import PartOf
 from leasehold.gateway._places import SharedPlaces
@@ -171,22 +172,16 @@ def _request_headers(request: Request, call: AgentCall) -> dict[str, str]:
 
 
 async def _body(request: Request, most: int, seconds: float) -> AsyncIterator[bytes]:
-    """The body as it comes; who sends nothing for a while is given up."""
+    """The body as it comes, of no more than so many bytes."""
     left = most
-    async with aclosing(request.stream()) as chunks:
-        while True:
-            try:
-                async with asyncio.timeout(seconds):
-                    chunk = await anext(chunks, b"")
-            except TimeoutError:
-                raise BadRequest("The body did not arrive in time;", "send it again.") from None
-            except ClientDisconnect:
-                raise BadRequest("The body broke off;", "send it again.") from None
-            if not chunk:
-                return
-            if (left := left - len(chunk)) < 0:
-                raise TooMuch(f"The body may have {most} bytes;", "send less.")
-            yield chunk
+    try:
+        async with aclosing(pieces(request, seconds)) as chunks:
+            async for chunk in chunks:
+                if (left := left - len(chunk)) < 0:
+                    raise TooMuch(f"The body may have {most} bytes;", "send less.")
+                yield chunk
+    except ClientDisconnect:
+        raise BadRequest("The body broke off;", "send it again.") from None
 
 
 def _answer_headers(answer: httpx.Response, call: AgentCall) -> dict[str, str]:

@@ -7,9 +7,8 @@ new one is described in JSON, and that `PATCH` answers with how it stands.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -18,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.requests import ClientDisconnect
 
 from leasehold.datasets import FilePart, Ipfs
-from leasehold.gateway._bodies import BODY_SECONDS, json_body, read_body, read_json
+from leasehold.gateway._bodies import BODY_SECONDS, json_body, pieces, read_body, read_json
 from leasehold.gateway._keeping import AccountPins
 from leasehold.gateway._parts import PartOf
 from leasehold.gateway._places import SharedPlaces
@@ -177,19 +176,11 @@ async def drop(uploading: TheUploading, signing_in: TheSigningIn, request: Reque
 
 
 async def _coming(request: Request, seconds: float = BODY_SECONDS) -> AsyncIterator[bytes]:
-    """The body as it comes; who sends nothing for a while is given up."""
-    async with aclosing(request.stream()) as chunks:
-        while True:
-            try:
-                async with asyncio.timeout(seconds):
-                    chunk = await anext(chunks, b"")
-            except TimeoutError:
-                raise BadRequest("Nothing more came;", "go on from where the upload stands.") from None
-            except ClientDisconnect:
-                return
-            if not chunk:
-                return
-            yield chunk
+    """The body as it comes; one that breaks off has brought what it brought."""
+    with suppress(ClientDisconnect):
+        async with aclosing(pieces(request, seconds, "go on from where the upload stands.")) as chunks:
+            async for chunk in chunks:
+                yield chunk
 
 
 def _headers(upload: Upload) -> dict[str, str]:
