@@ -43,6 +43,8 @@ CGROUPS = Path("/sys/fs/cgroup")
 NAMESPACES = Path("/run/netns")
 PREFIX = "leasehold"
 _FIRST_SUBNET, _LAST_SUBNET = 200, 250
+_STARTS = 3
+"""How often a daemon is begun that ends by itself."""
 
 
 class EngineError(RuntimeError):
@@ -95,7 +97,22 @@ class Engine:
         self._undo.close()
 
     def start(self) -> None:
-        """Start the daemon, first or again after `kill` or `stop`; returns when it answers."""
+        """Start the daemon, first or again after `kill` or `stop`; returns when it answers. Raises EngineError."""
+        deadline = time.monotonic() + self._start_seconds
+        for left in reversed(range(_STARTS)):
+            self._launch()
+            while not self._answers():
+                over = time.monotonic() > deadline
+                ended = self._process is None or self._process.poll() is not None
+                if over or (ended and not left):
+                    raise EngineError(f"dockerd did not come up:\n{self.log()[-2000:]}")
+                if ended:
+                    break  # Docker 20.10 sometimes waits in vain for its own containerd, ends that, and then itself
+                time.sleep(0.05)
+            else:
+                return
+
+    def _launch(self) -> None:
         _forget_dead_containerd(self.folder / "exec" / "containerd" / "containerd.pid")
         with open(self.folder / "dockerd.log", "ab") as log:
             self._process = subprocess.Popen(
@@ -112,11 +129,6 @@ class Engine:
                 start_new_session=True,
             )
         steward().process(self._process.pid)
-        deadline = time.monotonic() + self._start_seconds
-        while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                raise EngineError(f"dockerd did not come up:\n{self.log()[-2000:]}")
-            time.sleep(0.05)
 
     def kill(self) -> None:
         """SIGKILL the daemon, as a crash would. Containers keep running (live-restore)."""

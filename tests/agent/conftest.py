@@ -301,7 +301,7 @@ async def rig_of(
             ipfs = await stack.enter_async_context(Ipfs(kubo.api))
             rig = Rig(chosen, chain, identity, machine, ipfs, tiny.id)
             await rig.start()
-            stack.push_async_callback(_clean, rig)
+            stack.push_async_callback(_cleaned, rig)
             return rig
 
         yield make
@@ -310,6 +310,12 @@ async def rig_of(
 @pytest.fixture
 async def rig(rig_of: Callable[..., Any]) -> Rig:
     return await rig_of()  # type: ignore[no-any-return]  # a factory fixture
+
+
+async def _cleaned(rig: Rig) -> None:
+    """An agent waits for its engine for ever; a test whose engine did not come back must not."""
+    async with asyncio.timeout(patient(60)):
+        await _clean(rig)
 
 
 async def _clean(rig: Rig) -> None:
