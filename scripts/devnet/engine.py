@@ -44,7 +44,9 @@ NAMESPACES = Path("/run/netns")
 PREFIX = "leasehold"
 _FIRST_SUBNET, _LAST_SUBNET = 200, 250
 _STARTS = 3
-"""How often a daemon is begun that ends by itself."""
+"""How often a daemon is begun that ends by itself, as systemd does it: Docker 20.10 may panic over what a kill has left
+half written.
+"""
 
 
 class EngineError(RuntimeError):

@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from devnet.engine import Engine, EngineError
 from devnet.kubo import Kubo
 from devnet.moments import standing_still
 from devnet.patience import patient
@@ -21,7 +20,6 @@ from .chaos_hardware import card_is_ill, card_lost, clock_wrong
 from .chaos_scene import Fault, Scene, event, trouble
 
 REFUSED = "Another agent"
-_STARTS = 3
 
 
 # ------------------------------------------------------------------------------------------------------ the agent
@@ -114,15 +112,7 @@ def engine_away(scene: Scene, number: signal.Signals) -> Iterator[None]:
         scene.says(trouble("engine"), since)
         yield
     finally:
-        comes_up(engine)
-
-
-def comes_up(engine: Engine) -> None:
-    """Begun again where it ends at once, as systemd does: Docker 20.10 may panic over what a kill left half written."""
-    for _ in range(_STARTS - 1):
-        with contextlib.suppress(EngineError):
-            return engine.start()
-    return engine.start()
+        engine.start()
 
 
 @contextlib.contextmanager
