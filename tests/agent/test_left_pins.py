@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -19,7 +20,7 @@ from leasehold_agent.reconciling._ending import Ending
 from leasehold_agent.reconciling._leases import LeaseBook
 from leasehold_agent.reconciling._results import Publishing
 from leasehold_agent.reconciling._start_or_decline import Starting
-from leasehold_agent.store import Notes
+from leasehold_agent.store import LeaseDir, Notes, packer
 
 LEASE, DOCUMENT = 65_536, b"where the lease is reached"
 ENDPOINT = cid_of_digest(hashlib.sha256(DOCUMENT).digest())
@@ -48,6 +49,13 @@ class Node:
         cid = cid_of_digest(hashlib.sha256(data).digest())
         self.pins |= {cid} if pin else set()
         return cid
+
+    async def add_stream(self, parts: Iterable[object], *, pin: bool = True) -> str:
+        self.pins |= {RESULT} if pin else set()
+        return RESULT
+
+    async def pin(self, cid: str) -> None:
+        self.pins.add(cid)
 
     async def unpin(self, cid: str) -> None:
         if self.away:
@@ -153,3 +161,23 @@ async def test_a_node_that_is_away_keeps_nothing_for_ever(agent: Agent) -> None:
     await agent.ending.delete(LEASE)
     assert agent.node.pins == set()
     assert not agent.book.folder(LEASE).exists
+
+
+async def test_a_result_that_cannot_be_noted_is_not_kept(
+    agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that is full after the outputs were packed: sealed anew each time, none is the one before."""
+    (outputs := tmp_path / "outputs").mkdir()
+
+    def full(folder: LeaseDir, notes: Notes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    folder = agent.book.folder(LEASE)
+    pack = packer(cast(Any, agent.node))
+    with monkeypatch.context() as patched:
+        patched.setattr(LeaseDir, "save", full)
+        with pytest.raises(OSError, match="No space"):
+            await agent.results.keep(folder, folder.load(), await pack(outputs, [], "1"))
+    assert agent.node.pins == set()
+    await agent.results.keep(folder, folder.load(), await pack(outputs, [], "1"))
+    assert agent.node.pins == {RESULT} == folder.load().published_here

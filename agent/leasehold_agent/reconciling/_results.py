@@ -19,7 +19,7 @@ from leasehold_agent.reconciling._containers import Containers
 from leasehold_agent.reconciling._host_facts import HostFacts
 from leasehold_agent.reconciling._leases import LeaseBook, log_step
 from leasehold_agent.reconciling._supplies import Supplies
-from leasehold_agent.store import Notes, collect
+from leasehold_agent.store import LeaseDir, Notes, collect
 
 _log = structlog.get_logger("leasehold_agent")
 
@@ -57,8 +57,17 @@ class Publishing:
         if left:
             _log.warning("outputs", lease=shown, left=left)
         notes.failure_detail = " ".join(left)
-        notes.result = await self.supplies.pack(folder.outputs, workload.outputs, shown)
-        notes.outputs_packed = True
+        await self.keep(folder, notes, await self.supplies.pack(folder.outputs, workload.outputs, shown))
+
+    async def keep(self, folder: LeaseDir, notes: Notes, cid: str) -> None:
+        """Note a result, and have the host's IPFS node keep it: one that is not noted would be kept for ever.
+
+        Raises DatasetError, OSError.
+        """
+        notes.keep(cid)
+        folder.save(notes)
+        await self.supplies.ipfs.pin(cid)
+        notes.result, notes.outputs_packed = cid, True
         folder.save(notes)
 
     async def _say(self, desired: Desired, notes: Notes) -> None:

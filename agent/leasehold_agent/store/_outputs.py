@@ -154,7 +154,9 @@ def _unpack(source: BinaryIO, target: Path, output: WorkloadOutput, limit: int) 
 
 
 def packer(ipfs: Ipfs) -> PackOutputs:
-    """`pack_outputs` over one IPFS node. Every private output names its own recipients since it was sealed."""
+    """`pack_outputs` over one IPFS node, which is told to keep them once they are noted. Every private output names its
+    own recipients since it was sealed.
+    """
 
     async def pack(root: Path, outputs: Collection[WorkloadOutput], lease: str) -> str:
         taken = (await asyncio.to_thread(OutputLedger.load, root)).taken
@@ -166,6 +168,7 @@ def packer(ipfs: Ipfs) -> PackOutputs:
             lease=lease,
             places=[f"{index}/{PurePosixPath(output.path).name}" for index, output in enumerate(outputs)],
             left_behind=[taken.get(index, Taken()).skipped for index in range(len(outputs))],
+            pin=False,
         )
 
     return pack

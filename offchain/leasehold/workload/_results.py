@@ -149,9 +149,10 @@ async def pack_outputs(
     lease: str,
     places: Sequence[str] | None = None,
     left_behind: Sequence[int] | None = None,
+    pin: bool = True,
 ) -> str:
     """Adds the outputs to IPFS; the CID of them all. They lie below `root` at `places`, by default at their paths in
-    the container; `left_behind` counts what of each was left out already.
+    the container; `left_behind` counts what of each was left out already. pin: whether the node is to keep them.
 
     `recipients` (age) may open every private output, besides those it names. `lease` is the label of the lease
     they belong to. An output that is not there is noted as missing, and so is one behind a link.
@@ -163,7 +164,7 @@ async def pack_outputs(
         places = places or [output.path for output in outputs]
         left_behind = left_behind or [0] * len(outputs)
         pack = _Pack(descriptor, outputs, recipients, lease, places, left_behind)
-        return await ipfs.add_stream(pack.parts())
+        return await ipfs.add_stream(pack.parts(), pin=pin)
     finally:
         os.close(descriptor)
 
