@@ -143,6 +143,7 @@ class Sender:
         self._lock = asyncio.Lock()
         self._in_flight: set[int] = set()
         self._mined: dict[int, Mined] = {}
+        self._gap: tuple[int, float] | None = None  # a nonce of which nobody knows the bytes, and since when
         self._tasks: set[asyncio.Task[Receipt]] = set()
         self._told_chain: int | None = None
         self._opened: Eth | None = None
@@ -397,6 +398,7 @@ class Sender:
                             await self._replace(flight)
                         else:
                             await self._fill(range(count, flight.nonce))
+                            await self._close_gap(count, flight, bounds)
                             await self._keep_alive(flight)
             except (_NonceTaken, TransactionCancelled):
                 raise
@@ -523,6 +525,26 @@ class Sender:
             if there is not None:
                 with contextlib.suppress(RpcError):  # it waits there already, or is mined after all
                     await self._eth.send(mined.raw)
+
+    async def _close_gap(self, count: int, flight: Flight, bounds: Bounds) -> None:
+        """Takes a nonce for nothing that the flight waits behind, where nobody has its bytes: the process before this one
+        sent them, and a node forgot them. Only for who decides on blocks: nobody else has an agent's key.
+        """
+        if bounds.decided is None or not self._unknown(count, flight):
+            return
+        if self._gap is None or self._gap[0] != count:
+            self._gap = count, self._clock()
+        if self._clock() - self._gap[1] < self._lost_after:
+            return
+        async with self._lock:
+            if self._unknown(count, flight) and await self._eth.transaction_count("pending") <= count:
+                intent, fees = await self._nothing(), await self._eth.fees()
+                fees = fees.capped(self._most(intent))
+                self._mined[count] = Mined(await self._signed(count, intent, fees), fees, None)
+            self._gap = None
+
+    def _unknown(self, nonce: int, flight: Flight) -> bool:
+        return nonce < flight.nonce and nonce not in self._mined and nonce not in self._in_flight
 
     async def _emptied(self, nonce: int, mined: Mined) -> Mined:
         """What does nothing, in place of what was meant for a branch that is gone: a node may have taken that back."""

@@ -8,7 +8,7 @@ import pytest
 from devnet.anvil import Anvil
 from devnet.patience import patient
 from leasehold.chain import Block, BlockHeader, LocalSigner, Rpc, Sender, decided_at
-from leasehold.errors import BranchGone, RpcUnavailable
+from leasehold.errors import BranchGone, RpcUnavailable, TransactionTimeout
 
 from .sending import SINK, Steps, sender_of
 
@@ -146,6 +146,38 @@ async def test_a_gap_is_filled_with_what_was_decided_before_the_branches_part(an
     steps.then(lambda: anvil.reorg(1), *[anvil.mine] * 4)
     await pay(sender, 11, decided)
     assert await rpc.balance(SINK) == 18
+
+
+async def test_a_gap_that_a_former_process_left_holds_up_no_agent_for_ever(anvil: Anvil, rpc: Rpc) -> None:
+    """It was mined for the process before this one, a reorganisation forgot it, and nobody has its bytes any more."""
+    decided = head(anvil)
+    await pay(sender_of(anvil, rpc, Steps(anvil.mine)), 5, decided)
+    steps = Steps(lambda: anvil.reorg(1), *[anvil.mine] * 40)
+    await pay(sender_of(anvil, rpc, steps, timeout=60), 7, decided)
+    assert (await rpc.balance(SINK), await used(anvil, rpc)) == (7, 2)
+
+
+async def test_what_another_has_waiting_is_nobody_elses_to_cancel(anvil: Anvil, rpc: Rpc) -> None:
+    """A gap is filled with nothing only where the node has nothing for it, and only for calls of an agent."""
+    decided, signer = head(anvil), Keeping(anvil)
+    await pay(sender_of(anvil, rpc, Steps(anvil.mine), signer=signer), 5, None)
+
+    def undo() -> None:
+        anvil.reorg(1)
+        offered(anvil, signer.signed[0])
+
+    steps = Steps(undo, *[None] * 40, anvil.mine)
+    await pay(sender_of(anvil, rpc, steps, timeout=60), 7, decided)
+    assert await rpc.balance(SINK) == 12
+
+
+async def test_a_gap_of_a_wallet_is_told_and_not_filled(anvil: Anvil, rpc: Rpc) -> None:
+    """Whoever sent what lacks may have it waiting at another node: a wallet's owner decides."""
+    await pay(sender_of(anvil, rpc, Steps(anvil.mine)), 5, None)
+    steps = Steps(lambda: anvil.reorg(1), *[anvil.mine] * 100)
+    with pytest.raises(TransactionTimeout):
+        await pay(sender_of(anvil, rpc, steps, timeout=60), 7, None)
+    assert (await rpc.balance(SINK), await used(anvil, rpc)) == (0, 0)
 
 
 async def test_it_is_withdrawn_though_nobody_waits_any_more(anvil: Anvil, rpc: Rpc) -> None:
