@@ -527,8 +527,8 @@ class Sender:
                     await self._eth.send(mined.raw)
 
     async def _close_gap(self, count: int, flight: Flight, bounds: Bounds) -> None:
-        """Takes a nonce for nothing that the flight waits behind, where nobody has its bytes: the process before this one
-        sent them, and a node forgot them. Only for who decides on blocks: nobody else has an agent's key.
+        """Takes a nonce for nothing that the flight waits behind, where nobody has its bytes: the process before this
+        one sent them, and a node forgot them. Only for who decides on blocks: nobody else has an agent's key.
         """
         if bounds.decided is None or not self._unknown(count, flight):
             return
