@@ -22,6 +22,9 @@ from leasehold_agent.checks._outside import Effort, Outside, ask_peer
 from leasehold_agent.checks._ports import listening
 
 SOON = Effort(seconds=0.3, most_bytes=4 << 20)
+"""For a peer that never ends by itself."""
+PATIENT = Effort(seconds=patient(30), most_bytes=4 << 20)
+"""For one that does: the bytes end it, however slow the machine is."""
 _ASK = """
 import asyncio, json, sys
 from leasehold_agent.checks._outside import Effort, ask_peer
@@ -29,7 +32,7 @@ from leasehold_agent.checks._ports import listening
 
 async def main():
     async with listening("0.0.0.0", [int(sys.argv[2])]) as held:
-        seen = await ask_peer(sys.argv[1], [*held.ports, int(sys.argv[3])], Effort(0.3, 1 << 20))
+        seen = await ask_peer(sys.argv[1], [*held.ports, int(sys.argv[3])], Effort(30, 1 << 20))
     print(json.dumps([seen.address, seen.reached, list(seen.troubles), seen.down, seen.up]))
 
 asyncio.run(main())
@@ -96,7 +99,7 @@ async def measured(url: str, ports: tuple[int, ...] = (9,), effort: Effort = SOO
 
 async def test_bytes_come_and_go() -> None:
     async with serving() as url:
-        seen = await measured(url, ())
+        seen = await measured(url, (), PATIENT)
     assert seen.down is not None
     assert seen.up is not None
     assert min(seen.down, seen.up) > 0
@@ -114,7 +117,7 @@ async def test_the_command_serves_until_it_is_ended() -> None:
     assert peer.stderr is not None
     said = await asyncio.wait_for(peer.stderr.readline(), patient(30))
     assert port in said.decode()
-    seen = await measured(f"http://127.0.0.1:{port}", ())
+    seen = await measured(f"http://127.0.0.1:{port}", (), PATIENT)
     peer.terminate()
     assert await asyncio.wait_for(peer.wait(), patient(30)) == 0
     assert seen.down
@@ -151,7 +154,7 @@ def test_ports_are_tried_from_elsewhere(docker_engine: Engine) -> None:
 async def test_ports_of_the_peers_own_host_are_not_tried() -> None:
     """Behind a proxy every caller has an address of the peer's host, and would look into it."""
     async with serving() as url, listening("127.0.0.1", [18_703]) as held:
-        seen = await measured(url, held.ports)
+        seen = await measured(url, held.ports, PATIENT)
     assert (seen.address, seen.reached) == ("", {})
     assert "not tried" in seen.troubles[0]
     assert seen.down

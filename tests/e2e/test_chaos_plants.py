@@ -83,11 +83,9 @@ PLANTS = (
     ),
     Plant(
         "data lost",
-        "reconciling._bring_up",
-        "    if container is None or not container.running:\n        await host.guard()\n",
-        "    if notes.launched and container is not None and not container.running:\n"
-        "        await host.containers.remove(desired.lease)\n"
-        "    if container is None or not container.running:\n        await host.guard()\n",
+        "reconciling._changes",
+        "            notes.image = await engine.keep(name, self.containers.names.kept(desired.lease))\n",
+        "            notes.image = None\n",
         "has lost its data",
     ),
 )
