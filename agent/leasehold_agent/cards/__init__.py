@@ -10,6 +10,7 @@ Each file stands on none but those before it:
     _mig           slices of a card, made for a lease and destroyed after it
     _mps_words     MPS in the words of its tools: pure functions
     _mps_book      which leases have parts of cards by MPS, and their ways in
+    _ending        a process that is looked at and then ended
     _mps_groups    what a lease may take of a card's memory, by control group
     _mps_pids      MPS's own processes, looked at and ended
     _place         what a container is made with for its part of a card

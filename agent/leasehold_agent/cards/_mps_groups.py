@@ -8,12 +8,11 @@ the card's memory by then. Groups have version 2 here; who calls them how (`syst
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from leasehold_agent.cards._ending import end_process
 from leasehold_agent.cards._mig import CardBusy
 from leasehold_agent.cards._mps_words import MemoryLimit, limit_of
 from leasehold_agent.cards._tools import Program, Tool, ToolFailed
@@ -83,22 +82,9 @@ class MemoryGroups:
             path.rmdir()
 
     def end(self, pid: int) -> bool:
-        """SIGKILL to the process if it is in one of these groups; whether it was. A number may be another's by now:
-        what is ended is what was looked at.
-        """
-        try:
-            held = os.pidfd_open(pid)
-        except (ProcessLookupError, ValueError):
-            return False
-        try:
-            if f"/{self._ours.relative_to(self.root)}/" not in _text(self.proc / str(pid) / "cgroup"):
-                return False
-            signal.pidfd_send_signal(held, signal.SIGKILL)
-        except ProcessLookupError:
-            return False
-        finally:
-            os.close(held)
-        return True
+        """SIGKILL to the process if it is in one of these groups; whether it was."""
+        place = f"/{self._ours.relative_to(self.root)}/"
+        return end_process(pid, lambda held: place in _text(self.proc / str(held) / "cgroup"))
 
     def leases(self) -> set[int]:
         """Of which there is a group."""

@@ -1,13 +1,11 @@
-"""MPS's own processes on a host, by the numbers that its files and the driver tell. A number may be another's by now:
-what is ended is what was looked at.
-"""
+"""MPS's own processes on a host, by the numbers that its files and the driver tell."""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
 from pathlib import Path
+
+from leasehold_agent.cards._ending import end_process
 
 _NAMES = {"nvidia-cuda-mps-control"[:15], "nvidia-cuda-mps-server"[:15]}
 """As the kernel has them, which keeps fifteen letters."""
@@ -30,16 +28,4 @@ def is_mps(pid: int) -> bool:
 
 def end_mps(pid: int) -> bool:
     """SIGKILL to the process if it is one of MPS's; whether it was."""
-    try:
-        held = os.pidfd_open(pid)
-    except (OSError, ValueError):
-        return False
-    try:
-        if not is_mps(pid):
-            return False
-        signal.pidfd_send_signal(held, signal.SIGKILL)
-    except ProcessLookupError:
-        return False
-    finally:
-        os.close(held)
-    return True
+    return end_process(pid, is_mps)
