@@ -238,7 +238,8 @@ class Crowd:
         if self.homes.get(token) == container:
             return
         written = self.sight.written(container)
-        assert self.kept.get(token, written) == written, f"{token} has lost its data"
+        lost = not written or self.kept.get(token, written) != written
+        assert not lost, f"{token} has lost its data"
         assert token not in self.homes or token in self.moved, f"{token} was made anew"
         self.homes[token], self.kept[token] = container, written
 

@@ -83,9 +83,9 @@ PLANTS = (
     ),
     Plant(
         "data lost",
-        "reconciling._changes",
-        "            notes.image = await engine.keep(name, self.containers.names.kept(desired.lease))\n",
-        "            notes.image = None\n",
+        "reconciling._plan",
+        " if actual.notes.launched else BringUp(lease)\n",
+        " if actual.ready else Replace(lease)\n",
         "has lost its data",
     ),
 )
