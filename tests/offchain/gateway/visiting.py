@@ -28,9 +28,9 @@ ODD: tuple[Any, ...] = (
     "", "\0", "a" * 300, "0x", "0xzz", "é", "-1", "1e9", "latest", -1, 0, 2**64, 2**300, 1.5, True, None, [], {},
     ["0x" + "1" * 40] * 3, {"a": {"b": [None]}}, "0x" + "1" * 40, "0x" + "F" * 64, "0x" + "ab" * 3_000,
 )  # fmt: skip
-KNOWING = 0.7
+KNOWING = 0.8
 """How often each thing that a stranger sends is replaced by what makes sense there."""
-MUTATED = 0.5
+MUTATED = 0.4
 """How often something of that is another thing all the same."""
 REFUSALS = frozenset({400, 401, 403, 404, 405, 409, 413, 429})
 
@@ -97,7 +97,9 @@ class Visiting:
     # ------------------------------------------------------------------------------------------- who knows his way
 
     async def _knowing(self, scope: Scope, body: bytes, operation: Operation) -> tuple[Scope, bytes]:
-        path = "/".join(self._part(part, old) for part, old in _aligned(operation.path, scope))
+        path = "/".join(
+            self._part(operation.path, part, old) for part, old in _aligned(operation.path, scope)
+        )
         headers = {name: value for name, value in scope["headers"] if name not in (b"cookie", b"origin")}
         headers |= {b"origin": ORIGIN.encode(), b"cookie": (await self._session()).encode()}
         if "/agents/" in path:
@@ -117,12 +119,13 @@ class Visiting:
         raw = {"raw_path": path.encode("latin-1"), "path": unquote(path)}
         return {**scope, **raw, "headers": list(headers.items())}, body
 
-    def _part(self, part: str, old: str) -> str:
+    def _part(self, path: str, part: str, old: str) -> str:
         names = self.whole.named.get(part.strip("{}"), []) if part.startswith("{") else []
+        names = names[-1:] if path.startswith("/api/v1/sealed/") else names
         return self.chance.choice(names) if names and self._often(KNOWING) else old
 
     def _offset(self) -> bytes:
-        return self.chance.choice((b"0", b"0", b"0", b"5", b"-1", b"9" * 15))
+        return self.chance.choice((b"0", b"0", b"0", b"0", b"5", b"-1", b"9" * 15))
 
     async def _session(self) -> str:
         if self._cookie is None:
@@ -142,9 +145,9 @@ class Visiting:
         elif path.endswith("/rpc"):
             said = self._calls()
         elif path.endswith("/uploads"):
-            said = {"size": self.chance.choice((1, 5, 5, 2_000, 1 << 40)), "name": "data.age"}
+            said = {"size": self.chance.choice((1, 5, 5, 5, 2_000, 1 << 40)), "name": "data.age"}
         else:
-            return self.chance.choice((SEALED, b"12345", b"", b"x"))
+            return self.chance.choice((SEALED, SEALED, b"12345", b"12345", b"x", b""))
         return orjson.dumps(self.mutated(said) if self._often(MUTATED) else said)
 
     def _calls(self) -> Any:
@@ -194,6 +197,8 @@ class Visiting:
         self.by_operation["" if operation is None else operation.name][answer.status] += 1
         if operation is not None and operation.path == "/api/v1/session" and answer.status == 204:
             self._cookie = None
+        if answer.status == 204 and "/uploads/" in scope["path"]:
+            self.whole.named["upload"] = []
         if answer.status == 201 and (place := answer.headers.get("location", "")):
             self.whole.named["upload"] = [*self.whole.named["upload"][-3:], place.rpartition("/")[2]]
         for wrong in self._wrongs(operation, answer):

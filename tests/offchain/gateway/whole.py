@@ -29,6 +29,7 @@ from leasehold.chain.typed import Call, Execute, Group
 from leasehold.datasets import Ipfs
 from leasehold.gateway import GatewaySettings, create_app
 from leasehold.gateway._gateway import Gateway
+from leasehold.gateway._hub import Listener
 from leasehold.gateway._opened_parts import parts_of
 from leasehold.gateway._opening import opened
 from leasehold.gateway._signing_in import SigningIn
@@ -105,6 +106,7 @@ async def whole_gateway(chain: PoolChain, kubo: Kubo, folder: Path) -> AsyncIter
         agents_in=("127.0.0.0/8",),
         sites=(ORIGIN,),
         calls=10**9,
+        documents_timeout=patient(60),
     )
     async with _agent(chain, folder / "agent") as contact:
         documents = hardware(), contact
@@ -125,8 +127,8 @@ async def whole_gateway(chain: PoolChain, kubo: Kubo, folder: Path) -> AsyncIter
 @asynccontextmanager
 async def _agent(chain: PoolChain, folder: Path) -> AsyncIterator[bytes]:
     """An agent that answers, at the loopback; its contact document."""
-    (folder / "leases").mkdir(parents=True)
-    folder.chmod(0o700)
+    await asyncio.to_thread(folder.mkdir, 0o700)
+    await asyncio.to_thread((folder / "leases").mkdir)
     leases = LocalLeases(folder / "leases")
     context = serve_context(folder, leases, chain.signer(OPERATOR), Clock(), Chain(set()))
     server = await ApiServer.open(context)
@@ -154,10 +156,16 @@ async def _rented(chain: PoolChain, described: bytes, reached: bytes) -> tuple[i
 
 async def _read(gateway: Gateway, block: int, machine: int) -> None:
     """Until it has read so far, and the machine's documents are there."""
-    while (head := gateway.market.head) is None or head.number < block:  # noqa: ASYNC110  # nobody announces it
-        await asyncio.sleep(0)
-    while (placed := gateway.market.board.get(machine)) is None or placed.listing.missing:  # noqa: ASYNC110
-        await asyncio.sleep(0)
+    listener = Listener()
+    gateway.hub.hear(listener, ("block", "machines"))
+    while not _knows(gateway, block, machine):
+        await listener.frame()
+    gateway.hub.leave(listener)
+
+
+def _knows(gateway: Gateway, block: int, machine: int) -> bool:
+    head, placed = gateway.market.head, gateway.market.board.get(machine)
+    return head is not None and head.number >= block and placed is not None and not placed.listing.missing
 
 
 def _caller(chain: PoolChain, signing_in: SigningIn) -> Caller:
