@@ -26,7 +26,7 @@ from leasehold.chain.typed import IsAuthorized, Proof, ProofKind, Safe, read_saf
 from leasehold.gateway._bodies import json_body, read_json
 from leasehold.gateway._gateway_tables import proposals, signatures
 from leasehold.gateway._parts import PartOf
-from leasehold.gateway._refusals import BadRequest, Conflicting, NoRoom, NotHere, QuotaUsed
+from leasehold.gateway._refusals import BadRequest, Conflicting, KeepsNoMore, NotHere, QuotaUsed
 
 MOST_BODY: Final = 256 * 1024
 MOST_MESSAGES: Final = 16
@@ -85,7 +85,7 @@ class Gathering:
 
     async def bring(self, account: str, file: ProposalFile) -> Gathered:
         """Keeps a proposal of that group, and its signatures. Raises FileRefused, BadRequest, QuotaUsed,
-        NoRoom, ChainError.
+        KeepsNoMore, ChainError.
         """
         proposal = Proposal.of(file, self._deployment)
         if proposal.account != account:
@@ -185,7 +185,7 @@ class Gathering:
                 raise BadRequest(f"The signature of {signer} does not hold;", "have it signed again.")
 
     async def _make_room(self, connection: AsyncConnection, account: str, digest: str) -> None:
-        """Forgets what is over, and this one if it was here. Raises QuotaUsed, NoRoom."""
+        """Forgets what is over, and this one if it was here. Raises QuotaUsed, KeepsNoMore."""
         over = select(proposals.c.digest).where(proposals.c.deadline < int(self._now()))
         await connection.execute(delete(signatures).where(signatures.c.digest.in_(over)))
         await connection.execute(delete(proposals).where(proposals.c.deadline < int(self._now())))
@@ -198,7 +198,9 @@ class Gathering:
                 "The group has as many open proposals as are kept;", "let one end, or carry one out."
             )
         if (await connection.execute(rows)).scalar_one() >= MOST_ALTOGETHER:
-            raise NoRoom("This gateway has as many open proposals as it keeps;", "hand the file on instead.")
+            raise KeepsNoMore(
+                "This gateway has as many open proposals as it keeps;", "hand the file on instead."
+            )
 
 
 def digest_of(proposal: Proposal) -> str:

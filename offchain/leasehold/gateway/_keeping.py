@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from leasehold.gateway._gateway_tables import kept, uploads
 from leasehold.gateway._limits import CallRates
-from leasehold.gateway._refusals import NoRoom, QuotaUsed
+from leasehold.gateway._refusals import KeepsNoMore, QuotaUsed
 from leasehold.rates import RateLimit
 
 KEPT_SECONDS: Final = 30 * 86_400
@@ -66,7 +66,7 @@ class AccountPins:
     async def reserve(self, account: str, size: int, row: dict[str, Any], *, network: str) -> None:
         """Notes an upload of `size` bytes, unless that is more than there is room for. network: the caller's.
 
-        Raises QuotaUsed, NoRoom, TooManyCalls, ChainError.
+        Raises QuotaUsed, KeepsNoMore, TooManyCalls, ChainError.
         """
         async with self._counting, self._engine.begin() as connection:
             await self._check_room(connection, account, size, network)
@@ -122,7 +122,7 @@ class AccountPins:
                 f"This account may keep {quota} bytes here;", "remove an upload, or use another gateway."
             )
         if await self._used(connection, None) + size > self._altogether // (2 if stranger else 1):
-            raise NoRoom("This gateway keeps as much as it may;", "use another one.")
+            raise KeepsNoMore("This gateway keeps as much as it may;", "use another one.")
         (self._strangers if stranger else self._daily).take(network, size)
 
     async def _used(self, connection: AsyncConnection, account: str | None) -> int:

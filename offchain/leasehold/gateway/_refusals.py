@@ -12,7 +12,7 @@ GatewayRefusal
 ├── Conflicting                 409: it stands elsewhere than the caller thinks
 ├── QuotaUsed                   403: the caller has as much here as he may
 ├── NotServed                   503: the gateway does not do that, or not yet
-└── NoRoom                      507: the gateway has as much as it keeps, whoever asks
+└── KeepsNoMore                 507: the gateway has as much as it keeps, whoever asks
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class QuotaUsed(GatewayRefusal):
     title: ClassVar[str] = "The quota is used up"
 
 
-class NoRoom(GatewayRefusal):
+class KeepsNoMore(GatewayRefusal):
     """The gateway itself has no room left, for anybody."""
 
     code = "no-room"

@@ -22,7 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from leasehold.gateway._gateway_tables import uploads
 from leasehold.gateway._keeping import AccountPins
-from leasehold.gateway._refusals import Busy, Conflicting, NoRoom, NotHere, TooMuch
+from leasehold.gateway._refusals import Busy, Conflicting, KeepsNoMore, NotHere, TooMuch
 
 UPLOAD_SECONDS: Final = 2 * 86_400
 MOST_BYTES: Final = 20 << 30
@@ -82,7 +82,7 @@ class Uploads:
         self._adds = asyncio.Semaphore(_ADDED_AT_ONCE)
 
     async def begin(self, account: str, name: str, size: int, *, network: str) -> Upload:
-        """A new one, empty. network: the caller's. Raises TooMuch, QuotaUsed, NoRoom, TooManyCalls, Busy."""
+        """A new one, empty. network: the caller's. Raises TooMuch, QuotaUsed, KeepsNoMore, TooManyCalls, Busy."""
         if not 1 <= size <= MOST_BYTES:
             raise TooMuch(f"An upload has 1 to {MOST_BYTES} bytes;", "divide it.")
         if await self._under_way(account) >= MOST_OPEN:
@@ -113,7 +113,7 @@ class Uploads:
     ) -> Upload:
         """Takes what comes, from `offset` on, and keeps it also where the body breaks off.
 
-        Raises NotHere; Conflicting where it stands elsewhere, or somebody writes to it now; TooMuch, NoRoom.
+        Raises NotHere; Conflicting where it stands elsewhere, or somebody writes to it now; TooMuch, KeepsNoMore.
         """
         found = await self.find(account, upload)
         if found.cid is None:
@@ -204,7 +204,7 @@ class Uploads:
         except OSError as error:
             if error.errno not in _NO_ROOM:
                 raise
-            raise NoRoom("The gateway's disk is full;", "try again later.") from None
+            raise KeepsNoMore("The gateway's disk is full;", "try again later.") from None
 
     async def _put_on_ipfs(self, found: Upload) -> None:
         async with self._adds:
