@@ -14,7 +14,8 @@ import pytest
 
 from devnet.patience import patient
 from leasehold.market.wire import TooManyRequests
-from leasehold_agent.access import Buckets, RateLimit, Slots, StreetDoor, Visitor, network
+from leasehold.rates import RateLimit, network
+from leasehold_agent.access import Buckets, Slots, StreetDoor, Visitor
 from leasehold_agent.access._door import DoorLimits
 from leasehold_agent.access._hello import NoHello, introduction, missing
 from leasehold_agent.access._slots import DescriptorBudget, Descriptors

@@ -43,7 +43,7 @@ ROOMS = (
     *DOORS,
     "cli",
 )
-"""Of the library, from the ground up; what lies beside them (errors, files, fields) is below all."""
+"""Of the library, from the ground up; what lies beside them (errors, fields, files, rates) is below all."""
 
 
 def modules() -> Iterator[tuple[str, Path]]:

@@ -2,7 +2,7 @@
 
 Each file stands on none but those before it:
 
-    _rates      how often, and who counts as one
+    _rates      how often
     _ration     the loop's time
     _turns      whose turn it is
     _hello      a connection's first words
@@ -18,7 +18,7 @@ from leasehold_agent.access._admission import Admission, Line
 from leasehold_agent.access._door import StreetDoor
 from leasehold_agent.access._mounts import ANSWER_SECONDS, Mounts
 from leasehold_agent.access._porch import Visitor
-from leasehold_agent.access._rates import Buckets, RateLimit, network
+from leasehold_agent.access._rates import Buckets
 from leasehold_agent.access._ration import READ_BYTES, Ration
 from leasehold_agent.access._slots import Slots
 
@@ -29,10 +29,8 @@ __all__ = [
     "Buckets",
     "Line",
     "Mounts",
-    "RateLimit",
     "Ration",
     "Slots",
     "StreetDoor",
     "Visitor",
-    "network",
 ]

@@ -14,9 +14,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
+from leasehold.rates import RateLimit
 from leasehold_agent.access._door import LET_IN, DoorLimits, StreetDoor
 from leasehold_agent.access._known import Known
-from leasehold_agent.access._rates import Buckets, RateLimit
+from leasehold_agent.access._rates import Buckets
 from leasehold_agent.access._ration import Ration
 from leasehold_agent.access._slots import (
     CONNECTIONS_PER_LEASE,

@@ -28,10 +28,11 @@ from typing import Final
 
 import structlog
 
+from leasehold.rates import RateLimit
 from leasehold_agent.access._hello import NoHello, introduction, missing
 from leasehold_agent.access._known import Known
 from leasehold_agent.access._porch import Porch, Visitor
-from leasehold_agent.access._rates import Buckets, RateLimit
+from leasehold_agent.access._rates import Buckets
 from leasehold_agent.access._slots import CONNECTIONS_PER_LEASE, MOST_STRANGERS, Slots
 from leasehold_agent.access._turns import LIBP2P, Networks, Turns, networks
 

@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from leasehold_agent.access._rates import Buckets, RateLimit
+from leasehold.rates import RateLimit
+from leasehold_agent.access._rates import Buckets
 
 READ_BYTES: Final = 16 * 1024
 """What is read from one connection in one turn of the loop: it bounds how long the turn can be."""

@@ -12,7 +12,7 @@ import ipaddress
 from collections.abc import Callable
 from typing import Final
 
-from leasehold_agent.access._rates import network
+from leasehold.rates import network
 
 Networks = tuple[str, str, str]
 LIBP2P: Final[Networks] = ("libp2p", "libp2p", "")

@@ -34,7 +34,6 @@ Each file stands on none but those before it:
     _metrics_port       another, for Prometheus
 """
 
-from leasehold_agent.access import RateLimit
 from leasehold_agent.api._app import create_app, openapi
 from leasehold_agent.api._auth import Authorizer, Grant, SignedCall
 from leasehold_agent.api._limits import UploadLimits, UploadRates
@@ -50,7 +49,6 @@ __all__ = [
     "Grant",
     "MetricsPort",
     "NonceStore",
-    "RateLimit",
     "SignedCall",
     "UploadLimits",
     "UploadRates",

@@ -50,8 +50,9 @@ from leasehold.market.wire import (
     decode_authorization,
     params_hash,
 )
+from leasehold.rates import RateLimit, network
 from leasehold_agent._runtime import LeaseHandle, LeaseRuntime
-from leasehold_agent.access import Buckets, RateLimit, network
+from leasehold_agent.access import Buckets
 from leasehold_agent.api._nonces import NonceStore
 from leasehold_agent.api._withdrawn import WithdrawnSessions
 from leasehold_agent.store import AuditLog

@@ -11,7 +11,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from leasehold.market.wire import TooManyRequests
-from leasehold_agent.access import Buckets, RateLimit, Visitor, network
+from leasehold.rates import RateLimit, network
+from leasehold_agent.access import Buckets, Visitor
 from leasehold_agent.api._problems import problem
 
 REQUESTS: Final = RateLimit(600, 15)

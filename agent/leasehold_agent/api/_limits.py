@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from leasehold_agent.access import Buckets, RateLimit, network
+from leasehold.rates import RateLimit, network
+from leasehold_agent.access import Buckets
 
 _ACCOUNT: Final = RateLimit(30, 60)
 _ADDRESS: Final = RateLimit(60, 60)

@@ -22,7 +22,8 @@ from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
 
 from leasehold.market.wire import TooManyRequests
-from leasehold_agent.access import Buckets, RateLimit, network
+from leasehold.rates import RateLimit, network
+from leasehold_agent.access import Buckets
 
 MOST_PORTS = 8
 _MOST_HEAD, _MOST_QUESTION = 8_192, 1_024

@@ -28,8 +28,9 @@ from asyncssh.stream import SSHTCPStreamSession
 from leasehold.chain import format_lease, parse_lease
 from leasehold.errors import AgentError
 from leasehold.market.wire import TooManyRequests
+from leasehold.rates import RateLimit
 from leasehold_agent._runtime import CommandStream, LeaseRuntime, ServeContext
-from leasehold_agent.access import Admission, RateLimit, Visitor
+from leasehold_agent.access import Admission, Visitor
 from leasehold_agent.ssh._certificates import Certificates, Pass, is_over
 from leasehold_agent.ssh._guard import CIPHERS, KEX, MACS, WINDOW, GuardedConnection
 from leasehold_agent.ssh._sftp import ContainerSftp

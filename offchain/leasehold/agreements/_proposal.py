@@ -142,7 +142,7 @@ class Proposal:
         """Whether a message speaks of this account and this pool."""
         place = (self.deployment.chain_id, self.deployment.controller)
         said: dict[str, object] = {}
-        if isinstance(message, Execute | AcceptTransfer | Session):
+        if isinstance(message, Execute | AcceptTransfer | Offer | Session):
             said["account"] = message.account == self.account
         if isinstance(message, AcceptTransfer):
             said["pool"] = message.controller == place[1]

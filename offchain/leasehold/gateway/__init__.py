@@ -5,14 +5,14 @@
 
 It decides nothing and holds no key: what it says of the chain its index says, and whoever doubts it asks the chain.
 
-Its files, in order: `_settings`, `_errors`, `_problems`, `_limits`, `_visitors` (whose address counts), `_words` (the
-library's things as JSON), `_documents`, `_board` (the machines, searched), `_hub` (who is told what), `_facts` (what
-is asked of the chain itself), `_market` (all of it, kept at the index's head), `_gateway` (what routes share),
-`_following`, the parts beside the index (who is signed in: `_refusals`, `_parts`, `_bodies`, `_places`,
-`_gateway_tables`, `_nonces`, `_sessions`, `_sign_in_message`, `_signing_in`; ways to agents: `_agent_paths`, `_lines`,
-`_relaying`, `_terminals`; the chain: `_rpc_calls`, `_rpc`; data: `_keeping`, `_uploads`, `_uploading`; groups:
-`_gathering`; all together: `_opened_parts`), then files of routes, `_site` (the dApp's files), `_front` (headers,
-limits, last resort), `_app`, `_opening`, `_serving`.
+Its files, in order: `_settings`, `_errors`, `_problems`, `_describing` (the document that describes it), `_limits`,
+`_visitors` (whose address counts), `_words` (the library's things as JSON), `_documents`, `_board` (the machines,
+searched), `_hub` (who is told what), `_facts` (what is asked of the chain itself), `_market` (all of it, kept at the
+index's head), `_gateway` (what routes share), `_following`, the parts beside the index (who is signed in: `_refusals`,
+`_parts`, `_bodies`, `_places`, `_gateway_tables`, `_nonces`, `_sessions`, `_sign_in_message`, `_signing_in`; ways to
+agents: `_agent_paths`, `_lines`, `_relaying`, `_terminals`; the chain: `_rpc_calls`, `_rpc`; data: `_keeping`,
+`_uploads`, `_uploading`; groups: `_gathering`; all together: `_opened_parts`), then files of routes, `_site` (the
+dApp's files), `_front` (headers, limits, last resort), `_app`, `_opening`, `_serving`.
 """
 
 from typing import TYPE_CHECKING

@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from starlette.responses import Response
 
 from leasehold.gateway._committee_routes import router as committee
+from leasehold.gateway._describing import put_right
 from leasehold.gateway._document_routes import router as documents
 from leasehold.gateway._figure_routes import router as figures
 from leasehold.gateway._front import Front
@@ -83,4 +84,4 @@ def create_app(settings: GatewaySettings, *, opening: Opening = opened) -> FastA
 
 def openapi(app: FastAPI) -> bytes:
     """The API's description as committed in docs/reference/gateway-api.json."""
-    return orjson.dumps(app.openapi(), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n"
+    return orjson.dumps(put_right(app.openapi()), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n"

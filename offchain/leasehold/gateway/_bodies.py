@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
 from leasehold.fields import in_words
+from leasehold.gateway._describing import COMPONENT
 from leasehold.gateway._refusals import BadRequest, TooMuch
 
 BODY_SECONDS: Final = 60.0
@@ -66,4 +67,9 @@ async def read_json(request: Request, kind: type[Model], most: int) -> Model:
 
 def json_body(kind: type[BaseModel]) -> dict[str, object]:
     """How a route whose body is read so describes it."""
-    return {"requestBody": {"required": True, "content": {JSON: {"schema": kind.model_json_schema()}}}}
+    return {
+        "requestBody": {
+            "required": True,
+            "content": {JSON: {"schema": kind.model_json_schema(ref_template=COMPONENT)}},
+        }
+    }

@@ -21,6 +21,7 @@ from leasehold.gateway._limits import CallRates
 from leasehold.gateway._problems import problem
 from leasehold.gateway._settings import GatewaySettings
 from leasehold.gateway._visitors import networks, visitor
+from leasehold.rates import RateLimit
 
 _log = structlog.get_logger("leasehold.gateway")
 
@@ -31,6 +32,7 @@ POLICY: Final = (
     "connect-src 'self'; worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
+_MOST_VISITORS: Final = 8_192
 _METHODS: Final = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 _ALLOWED: Final = "Authorization, Content-Type, Upload-Offset, Upload-Length"
 _EXPOSED: Final = "Retry-After, Upload-Offset, Upload-Length, Location, Leasehold-Log-Offset"
@@ -59,7 +61,7 @@ class Front:
         self._proxies = networks(settings.proxies)
         self._origins = frozenset(settings.origins)
         self._counted = counted
-        self._calls = CallRates(settings.calls, 60.0, clock)
+        self._calls = CallRates(RateLimit(settings.calls, 60.0), clock, _MOST_VISITORS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -67,9 +69,24 @@ class Front:
             return
         scope["visitor"] = visitor(scope, self._proxies)
         if scope["type"] == "websocket":
-            await self._app(scope, receive, send)
+            await self._greeted(scope, receive, send)
             return
         await self._answered(scope, receive, send)
+
+    async def _greeted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A WebSocket, whose beginning is a call as any other: it may have the gateway call an agent."""
+        refused = self._refused(scope)
+        if refused is None:
+            await self._app(scope, receive, send)
+            return
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "websocket.http.response.start":
+                self._counted[message["status"]] += 1
+                _put_headers(message, None, shared=bool(self._origins))
+            await send(message)
+
+        await problem(refused)(scope, receive, with_headers)
 
     async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
         origin = self._origin(scope)

@@ -21,6 +21,7 @@ from leasehold.gateway._limits import CallRates, Places
 from leasehold.gateway._market import Market
 from leasehold.gateway._settings import GatewaySettings
 from leasehold.market import Money
+from leasehold.rates import RateLimit
 
 STALE: Final = 60.0
 """Seconds without an answer of the chain's nodes, after which others are better asked."""
@@ -46,7 +47,7 @@ class Gateway:
     trouble: str | None = None
     watcher: EventWatcher | None = None
     fetching: Places = field(default_factory=lambda: Places(4, 16))
-    frames: CallRates = field(default_factory=lambda: CallRates(600, 60.0, time.monotonic))
+    frames: CallRates = field(default_factory=lambda: CallRates(RateLimit(600, 60.0), time.monotonic))
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     started: float = field(default_factory=time.time)
 

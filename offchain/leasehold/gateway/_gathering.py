@@ -8,6 +8,7 @@ comes with a signature. Everybody may read what is gathered, and submit it: that
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Final
@@ -25,7 +26,7 @@ from leasehold.chain.typed import IsAuthorized, Proof, ProofKind, Safe, read_saf
 from leasehold.gateway._bodies import json_body, read_json
 from leasehold.gateway._gateway_tables import proposals, signatures
 from leasehold.gateway._parts import PartOf
-from leasehold.gateway._refusals import BadRequest, Conflicting, NotHere, QuotaUsed
+from leasehold.gateway._refusals import BadRequest, Conflicting, KeepsNoMore, NotHere, QuotaUsed
 
 MOST_BODY: Final = 256 * 1024
 MOST_MESSAGES: Final = 16
@@ -33,6 +34,7 @@ MOST_SECONDS: Final = 60 * 86_400
 """To a proposal's deadline."""
 MOST_OF_A_GROUP: Final = 32
 MOST_ALTOGETHER: Final = 50_000
+_DIGEST: Final = re.compile("0x[0-9a-f]{64}")
 
 Signatures = Mapping[str, tuple[bytes, ...]]
 
@@ -82,7 +84,9 @@ class Gathering:
         self._now = now
 
     async def bring(self, account: str, file: ProposalFile) -> Gathered:
-        """Keeps a proposal of that group, and its signatures. Raises FileRefused, BadRequest, QuotaUsed, ChainError."""
+        """Keeps a proposal of that group, and its signatures. Raises FileRefused, BadRequest, QuotaUsed,
+        KeepsNoMore, ChainError.
+        """
         proposal = Proposal.of(file, self._deployment)
         if proposal.account != account:
             raise BadRequest("The proposal is another group's;", f"bring it to {proposal.account}.")
@@ -142,6 +146,8 @@ class Gathering:
     # ------------------------------------------------------------------------------------------------------ privately
 
     async def _proposal(self, account: str, digest: str) -> Proposal:
+        if _DIGEST.fullmatch(digest) is None:  # no database takes every text
+            raise NotHere("There is no such proposal of that group here;", "have it brought.")
         here = (proposals.c.digest == digest) & (proposals.c.account == account)
         wanted = select(proposals.c.document).where(here, proposals.c.deadline >= int(self._now()))
         async with self._engine.connect() as connection:
@@ -179,15 +185,22 @@ class Gathering:
                 raise BadRequest(f"The signature of {signer} does not hold;", "have it signed again.")
 
     async def _make_room(self, connection: AsyncConnection, account: str, digest: str) -> None:
-        """Forgets what is over, and this one if it was here. Raises QuotaUsed."""
+        """Forgets what is over, and this one if it was here. Raises QuotaUsed, KeepsNoMore."""
         over = select(proposals.c.digest).where(proposals.c.deadline < int(self._now()))
         await connection.execute(delete(signatures).where(signatures.c.digest.in_(over)))
         await connection.execute(delete(proposals).where(proposals.c.deadline < int(self._now())))
         await connection.execute(delete(proposals).where(proposals.c.digest == digest))
         rows = select(func.count()).select_from(proposals)
-        own = (await connection.execute(rows.where(proposals.c.account == account))).scalar_one()
-        if own >= MOST_OF_A_GROUP or (await connection.execute(rows)).scalar_one() >= MOST_ALTOGETHER:
-            raise QuotaUsed("There are as many open proposals as are kept;", "carry one out, or let one end.")
+        if (
+            await connection.execute(rows.where(proposals.c.account == account))
+        ).scalar_one() >= MOST_OF_A_GROUP:
+            raise QuotaUsed(
+                "The group has as many open proposals as are kept;", "let one end, or carry one out."
+            )
+        if (await connection.execute(rows)).scalar_one() >= MOST_ALTOGETHER:
+            raise KeepsNoMore(
+                "This gateway has as many open proposals as it keeps;", "hand the file on instead."
+            )
 
 
 def digest_of(proposal: Proposal) -> str:

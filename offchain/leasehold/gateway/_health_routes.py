@@ -19,7 +19,11 @@ async def healthz() -> Response:
     return written({"status": "ok"})
 
 
-@router.get("/readyz", summary="Whether it stands at the head of the chain; 503 where it does not")
+@router.get(
+    "/readyz",
+    summary="Whether it stands at the head of the chain; 503 where it does not",
+    responses={503: {"description": "It does not", "content": {"application/json": {}}}},
+)
 async def readyz(gateway: TheGateway) -> Response:
     head = gateway.market.head
     trouble = gateway.troubled(time.time())
@@ -36,7 +40,12 @@ async def readyz(gateway: TheGateway) -> Response:
     return answer
 
 
-@router.get("/metrics", summary="How it does, as Prometheus reads it")
+@router.get(
+    "/metrics",
+    summary="How it does, as Prometheus reads it",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {}}}},
+)
 async def metrics(request: Request, gateway: TheGateway) -> Response:
     head = gateway.market.head
     counted = request.app.state.counted

@@ -2,6 +2,9 @@
 
 A quota counts what is pinned and what an upload has said that it will have, so that nobody fills the disk with uploads
 that never end. Two accounts may keep the same CID: it is unpinned when the last of them does not any more.
+
+An account costs nothing to make, so the bounds that hold are those by the caller's network and on strangers together:
+accounts that have nothing in the pool never take more than half of the gateway, and the others have the rest.
 """
 
 from __future__ import annotations
@@ -14,20 +17,28 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from leasehold.gateway._gateway_tables import kept, uploads
-from leasehold.gateway._refusals import QuotaUsed
+from leasehold.gateway._limits import CallRates
+from leasehold.gateway._refusals import KeepsNoMore, QuotaUsed
+from leasehold.rates import RateLimit
 
 KEPT_SECONDS: Final = 30 * 86_400
 QUOTA: Final = 20 << 30
 SMALL_QUOTA: Final = 64 << 20
 """Of an account that has nothing in the pool: whoever likes makes a million of those."""
 ALTOGETHER: Final = 400 << 30
+STRANGERS_DAILY: Final = RateLimit(1 << 30, 86_400)
+"""Bytes that accounts with nothing in the pool may bring from one network."""
+DAILY: Final = RateLimit(64 << 30, 86_400)
+"""Bytes that the others may: what opens a quota can be lent from account to account."""
 
 QuotaOf = Callable[[str], Awaitable[int]]
 """How many bytes an account may keep. Raises ChainError."""
 
 
 class AccountPins:
-    """quota_of: bytes of one account; altogether: of all of them. unpin: lets the node drop a CID. now: unix s."""
+    """quota_of: bytes of one account; altogether: of all of them. unpin: lets the node drop a CID. now: unix s.
+    strangers: bytes of one network's accounts that have nothing in the pool; daily: of its others.
+    """
 
     def __init__(
         self,
@@ -38,6 +49,8 @@ class AccountPins:
         *,
         altogether: int = ALTOGETHER,
         seconds: int = KEPT_SECONDS,
+        strangers: RateLimit = STRANGERS_DAILY,
+        daily: RateLimit = DAILY,
     ) -> None:
         self._engine = engine
         self._unpin = unpin
@@ -45,25 +58,31 @@ class AccountPins:
         self._quota_of = quota_of
         self._altogether = altogether
         self._seconds = seconds
+        self._strangers = CallRates(strangers, now)
+        self._daily = CallRates(daily, now)
         self._counting = asyncio.Lock()
         self._pinning = asyncio.Lock()
 
-    async def reserve(self, account: str, size: int, row: dict[str, Any]) -> None:
-        """Notes an upload of `size` bytes, unless that is more than there is room for. Raises QuotaUsed."""
+    async def reserve(self, account: str, size: int, row: dict[str, Any], *, network: str) -> None:
+        """Notes an upload of `size` bytes, unless that is more than there is room for. network: the caller's.
+
+        Raises QuotaUsed, KeepsNoMore, TooManyCalls, ChainError.
+        """
         async with self._counting, self._engine.begin() as connection:
-            await self._check_room(connection, account, size)
+            await self._check_room(connection, account, size, network)
             await connection.execute(insert(uploads).values(**row))
 
     async def keep(
-        self, account: str, size: int, pin: Callable[[], Awaitable[str]], *, reserved: bool = False
+        self, account: str, size: int, pin: Callable[[], Awaitable[str]], *, network: str | None
     ) -> str:
-        """Has `pin` pin something of `size` bytes for the account; its CID. reserved: an upload has its room already.
+        """Has `pin` pin something of `size` bytes for the account; its CID. network: the caller's; None for an upload,
+        which has its room already.
 
-        Raises QuotaUsed, and what `pin` does.
+        Raises what `reserve` does, and what `pin` does.
         """
-        if not reserved:
+        if network is not None:
             async with self._counting, self._engine.connect() as connection:
-                await self._check_room(connection, account, size)
+                await self._check_room(connection, account, size, network)
         async with self._pinning:  # or the same CID's end for another account would unpin it meanwhile
             cid = await pin()
             until = int(self._now()) + self._seconds
@@ -95,14 +114,16 @@ class AccountPins:
         async with self._engine.begin() as connection:
             await connection.execute(delete(kept).where(kept.c.cid == cid, kept.c.account == account))
 
-    async def _check_room(self, connection: AsyncConnection, account: str, size: int) -> None:
+    async def _check_room(self, connection: AsyncConnection, account: str, size: int, network: str) -> None:
         quota = await self._quota_of(account)
+        stranger = quota <= SMALL_QUOTA
         if await self._used(connection, account) + size > quota:
             raise QuotaUsed(
                 f"This account may keep {quota} bytes here;", "remove an upload, or use another gateway."
             )
-        if await self._used(connection, None) + size > self._altogether:
-            raise QuotaUsed("This gateway keeps as much as it may;", "use another one.")
+        if await self._used(connection, None) + size > self._altogether // (2 if stranger else 1):
+            raise KeepsNoMore("This gateway keeps as much as it may;", "use another one.")
+        (self._strangers if stranger else self._daily).take(network, size)
 
     async def _used(self, connection: AsyncConnection, account: str | None) -> int:
         sums = 0

@@ -84,7 +84,7 @@ def _uploading(gateway: Gateway, client: PoolClient, engine: AsyncEngine) -> Upl
 
     keeping = AccountPins(engine, store.unpin, quota_of, time.time)
     uploads = Uploads(engine, gateway.settings.home / "uploads", keeping, store, time.time)
-    return Uploading(store, keeping, uploads, SharedPlaces(dict(UPLOADS_AT_ONCE)))
+    return Uploading(store, keeping, uploads, SharedPlaces(dict(UPLOADS_AT_ONCE)), visitor_of)
 
 
 async def _sweep(uploading: Uploading) -> None:

@@ -10,7 +10,9 @@ GatewayRefusal
 ├── Busy                        429: as much runs for that caller, or that machine, as may
 ├── BadRequest                  400
 ├── Conflicting                 409: it stands elsewhere than the caller thinks
-└── QuotaUsed                      507: the account's quota, or the gateway's, is used up
+├── QuotaUsed                   403: the caller has as much here as he may
+├── NotServed                   503: the gateway does not do that, or not yet
+└── KeepsNoMore                 507: the gateway has as much as it keeps, whoever asks
 """
 
 from __future__ import annotations
@@ -104,7 +106,15 @@ class NotServed(GatewayRefusal):
 
 
 class QuotaUsed(GatewayRefusal):
-    """A quota is used up."""
+    """What this caller may have here is used up: nothing is wrong with the gateway."""
+
+    code = "quota-used"
+    status: ClassVar[int] = 403
+    title: ClassVar[str] = "The quota is used up"
+
+
+class KeepsNoMore(GatewayRefusal):
+    """The gateway itself has no room left, for anybody."""
 
     code = "no-room"
     status: ClassVar[int] = 507

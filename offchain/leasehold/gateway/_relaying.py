@@ -198,11 +198,16 @@ def _answer_headers(answer: httpx.Response, call: AgentCall) -> dict[str, str]:
 
 
 router = APIRouter(prefix="/api/v1/agents", tags=["agents"])
+_ANSWERS: Final[Mapping[str, object]] = {
+    "application/json": {},
+    "text/plain": {},
+    "application/octet-stream": {},
+}
 TheRelay = Annotated[Relay, Depends(PartOf(Relay))]
 
 
-async def carried(relay: TheRelay, machine: MachineNumber, request: Request) -> Response:
-    """Hands one call on to the machine's agent, as it was signed, and its answer back."""
+async def carried(relay: TheRelay, machine: MachineNumber, path: str, request: Request) -> Response:
+    """Hands one call on to the machine's agent, as it was signed, and its answer back. path: of the agent's API."""
     return await relay.carry(machine, request)
 
 
@@ -213,4 +218,5 @@ for _method in METHODS:
         methods=[_method],
         operation_id=f"agent_{_method.lower()}",
         response_class=Response,
+        responses={200: {"content": dict(_ANSWERS)}, 201: {"description": "Made", "content": dict(_ANSWERS)}},
     )

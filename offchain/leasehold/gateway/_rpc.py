@@ -188,7 +188,15 @@ _SCHEMA: Final = {
 }
 
 
-@router.post("/rpc", openapi_extra=_SCHEMA, response_class=Response)
+@router.post(
+    "/rpc",
+    openapi_extra=_SCHEMA,
+    response_class=Response,
+    responses={
+        200: {"content": {"application/json": {}}},
+        204: {"description": "To calls without an id nothing is said"},
+    },
+)
 async def rpc(proxy: TheProxy, request: Request) -> Response:
     """JSON-RPC 2.0 to the pool's chain: reading methods, and `eth_sendRawTransaction`; a list has 20 calls at most."""
     with proxy.places.taken(caller=proxy.caller_of(request)):

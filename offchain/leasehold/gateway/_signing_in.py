@@ -25,6 +25,7 @@ from leasehold.errors import ProofError
 from leasehold.gateway._bodies import json_body, read_json
 from leasehold.gateway._nonces import Nonces
 from leasehold.gateway._parts import PartOf
+from leasehold.gateway._places import SharedPlaces
 from leasehold.gateway._refusals import Busy, ForeignOrigin, NotSignedIn, SignInRefused
 from leasehold.gateway._sessions import BrowserSession, SessionStore
 from leasehold.gateway._sign_in_message import MAX_MESSAGE, SignInMessage, check_message
@@ -32,7 +33,8 @@ from leasehold.gateway._sign_in_message import MAX_MESSAGE, SignInMessage, check
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_SIGNATURE: Final = 16_000
 """Bytes of a contract's signature; a key's has 65."""
-_CONTRACTS_AT_ONCE: Final = 8
+_CONTRACTS_AT_ONCE: Final = {"all": 8, "caller": 2}
+"""That are asked; a contract may take its time, and whoever likes deploys one that does."""
 _CONTRACT_SECONDS: Final = 20.0
 _MAX_BODY: Final = 2 * (MAX_SIGNATURE + MAX_MESSAGE) + 1024
 _SECURE_COOKIE: Final = "__Host-leasehold"
@@ -87,7 +89,7 @@ class SigningIn:
         self._sessions = SessionStore(engine)
         self._origins = frozenset(origin.rstrip("/").lower() for origin in origins)
         self._is_authorized = is_authorized
-        self._contracts = asyncio.Semaphore(_CONTRACTS_AT_ONCE)
+        self._contracts = SharedPlaces(dict(_CONTRACTS_AT_ONCE))
 
     # ---------------------------------------------------------------------------------------------- in and out
 
@@ -97,7 +99,8 @@ class SigningIn:
         message = SignInMessage.parse(signed.message)
         check_message(message, origin, {origin}, self.chain_id, now)
         await self.nonces.check(message.nonce, now)
-        await self._check_signature(message, bytes.fromhex(signed.signature[2:]))
+        caller = str(request.scope.get("visitor", ""))
+        await self._check_signature(message, bytes.fromhex(signed.signature[2:]), caller)
         await self.nonces.spend(message.nonce, now)  # last: a stranger's bad signature uses up nobody's nonce
         found = self._token(request)
         return await self._sessions.begin(message.address, origin, now, instead_of=found and found[1])
@@ -155,13 +158,11 @@ class SigningIn:
 
     # ---------------------------------------------------------------------------------------------- the signature
 
-    async def _check_signature(self, message: SignInMessage, signature: bytes) -> None:
+    async def _check_signature(self, message: SignInMessage, signature: bytes, caller: str) -> None:
         digest = _digest(message.text)
         if _signed_by_key(message.address, digest, signature):
             return
-        if self._contracts.locked():
-            raise Busy("Many contracts are being asked about signatures now;")
-        async with self._contracts:
+        with self._contracts.taken(caller=caller):
             await self._ask_contract(message.address, digest, signature)
 
     async def _ask_contract(self, address: str, digest: bytes, signature: bytes) -> None:

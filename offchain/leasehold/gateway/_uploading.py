@@ -10,18 +10,21 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.requests import ClientDisconnect
 
+from leasehold.chain import cid_of_digest
 from leasehold.datasets import FilePart, Ipfs
 from leasehold.gateway._bodies import BODY_SECONDS, json_body, pieces, read_body, read_json
 from leasehold.gateway._keeping import AccountPins
 from leasehold.gateway._parts import PartOf
 from leasehold.gateway._places import SharedPlaces
 from leasehold.gateway._refusals import BadRequest, Conflicting
+from leasehold.gateway._relaying import CallerOf
 from leasehold.gateway._signing_in import TheSigningIn
 from leasehold.gateway._uploads import MOST_BYTES, Store, Upload, Uploads
 from leasehold.market.wire import MAX_UPLOAD
@@ -52,12 +55,13 @@ class KuboStore:
 
 @dataclass
 class Uploading:
-    """What the routes need."""
+    """What the routes need. caller_of: by what a caller is counted."""
 
     store: Store
     keeping: AccountPins
     uploads: Uploads
     places: SharedPlaces
+    caller_of: CallerOf
 
 
 class NewUpload(BaseModel):
@@ -93,7 +97,17 @@ class PinnedCid(BaseModel):
 router = APIRouter(prefix="/api/v1", tags=["uploads"])
 TheUploading = Annotated[Uploading, Depends(PartOf(Uploading))]
 _BYTES: Final = {"requestBody": {"required": True, "content": {"application/octet-stream": {}}}}
-_PATCH: Final = {"requestBody": {"required": True, "content": {OFFSET_TYPE: {}}}}
+_PATCH: Final = {
+    "requestBody": {"required": True, "content": {OFFSET_TYPE: {}}},
+    "parameters": [
+        {
+            "name": "Upload-Offset",
+            "in": "header",
+            "required": True,
+            "schema": {"type": "integer", "minimum": 0},
+        }
+    ],
+}
 
 
 @router.put("/sealed", openapi_extra=_BYTES)
@@ -107,16 +121,18 @@ async def sealed(
         data = await read_body(request, MAX_UPLOAD)
         if not data:
             raise BadRequest("The body is empty;", "send the sealed workload.")
-        pinned = await uploading.keeping.keep(account, len(data), lambda: _pinned(uploading.store, data, cid))
+        _check_named(data, cid)
+        pinned = await uploading.keeping.keep(
+            account, len(data), lambda: uploading.store.block(data), network=uploading.caller_of(request)
+        )
     return PinnedCid(cid=pinned)
 
 
-async def _pinned(store: Store, data: bytes, expected: str | None) -> str:
-    cid = await store.block(data)
+def _check_named(data: bytes, expected: str | None) -> None:
+    """Raises Conflicting. Before anything is pinned: to unpin it would take it from whoever else keeps the same."""
+    cid = cid_of_digest(sha256(data).digest())
     if expected is not None and cid != expected:
-        await store.unpin(cid)
         raise Conflicting(f"That is {cid}, and not what the path names;", "send what it names.")
-    return cid
 
 
 @router.post("/uploads", status_code=201, openapi_extra=json_body(NewUpload))
@@ -126,7 +142,9 @@ async def begin(
     """Begins an upload, whose bytes `PATCH` brings."""
     account = (await signing_in.signed_in(request)).account
     wanted = await read_json(request, NewUpload, 4096)
-    upload = await uploading.uploads.begin(account, wanted.name, wanted.size)
+    upload = await uploading.uploads.begin(
+        account, wanted.name, wanted.size, network=uploading.caller_of(request)
+    )
     response.headers.update({**_TUS, "Location": f"/api/v1/uploads/{upload.id}"})
     return UploadStanding.of(upload)
 
@@ -142,7 +160,7 @@ async def standing(
     return UploadStanding.of(found)
 
 
-@router.head("/uploads/{upload}")
+@router.head("/uploads/{upload}", response_class=Response)
 async def offset(
     uploading: TheUploading, signing_in: TheSigningIn, request: Request, upload: str
 ) -> Response:

@@ -15,14 +15,14 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import Row, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from leasehold.gateway._gateway_tables import uploads
 from leasehold.gateway._keeping import AccountPins
-from leasehold.gateway._refusals import Busy, Conflicting, NotHere, QuotaUsed, TooMuch
+from leasehold.gateway._refusals import Busy, Conflicting, KeepsNoMore, NotHere, TooMuch
 
 UPLOAD_SECONDS: Final = 2 * 86_400
 MOST_BYTES: Final = 20 << 30
@@ -81,24 +81,24 @@ class Uploads:
         self._adding: dict[str, asyncio.Task[None]] = {}
         self._adds = asyncio.Semaphore(_ADDED_AT_ONCE)
 
-    async def begin(self, account: str, name: str, size: int) -> Upload:
-        """A new one, empty. Raises TooMuch, QuotaUsed, Busy."""
+    async def begin(self, account: str, name: str, size: int, *, network: str) -> Upload:
+        """A new one, empty. network: the caller's. Raises TooMuch, QuotaUsed, KeepsNoMore, TooManyCalls, Busy."""
         if not 1 <= size <= MOST_BYTES:
             raise TooMuch(f"An upload has 1 to {MOST_BYTES} bytes;", "divide it.")
         if await self._under_way(account) >= MOST_OPEN:
             raise Busy(f"{MOST_OPEN} uploads are under way;", "end one, or remove it.")
         row = {"id": secrets.token_urlsafe(16), "account": account, "name": name, "size": size}
         row |= {"expires_at": int(self._now()) + UPLOAD_SECONDS, "cid": None}
-        await self._keeping.reserve(account, size, row)
+        await self._keeping.reserve(account, size, row, network=network)
         self._path(str(row["id"])).touch(mode=0o600)
         return await self.find(account, str(row["id"]))
 
     async def find(self, account: str, upload: str) -> Upload:
         """The account's upload. Raises NotHere for another's, as for none."""
-        wanted = select(uploads).where(uploads.c.id == upload, uploads.c.account == account)
-        async with self._engine.connect() as connection:
-            row = (await connection.execute(wanted)).one_or_none()
-        if row is None or not _ID.fullmatch(upload):
+        row = (
+            await self._row(account, upload) if _ID.fullmatch(upload) else None
+        )  # no database takes every text
+        if row is None:
             raise NotHere("There is no such upload of yours here;", "begin a new one.")
         return Upload(**row._asdict(), offset=row.size if row.cid else self._length(upload))
 
@@ -113,7 +113,7 @@ class Uploads:
     ) -> Upload:
         """Takes what comes, from `offset` on, and keeps it also where the body breaks off.
 
-        Raises NotHere; Conflicting where it stands elsewhere, or somebody writes to it now; TooMuch, QuotaUsed.
+        Raises NotHere; Conflicting where it stands elsewhere, or somebody writes to it now; TooMuch, KeepsNoMore.
         """
         found = await self.find(account, upload)
         if found.cid is None:
@@ -170,6 +170,11 @@ class Uploads:
 
     # ------------------------------------------------------------------------------------------------------ privately
 
+    async def _row(self, account: str, upload: str) -> Row[Any] | None:
+        wanted = select(uploads).where(uploads.c.id == upload, uploads.c.account == account)
+        async with self._engine.connect() as connection:
+            return (await connection.execute(wanted)).one_or_none()
+
     async def _under_way(self, account: str) -> int:
         rows = select(func.count()).select_from(uploads)
         async with self._engine.connect() as connection:
@@ -199,7 +204,7 @@ class Uploads:
         except OSError as error:
             if error.errno not in _NO_ROOM:
                 raise
-            raise QuotaUsed("The gateway's disk is full;", "try again later.") from None
+            raise KeepsNoMore("The gateway's disk is full;", "try again later.") from None
 
     async def _put_on_ipfs(self, found: Upload) -> None:
         async with self._adds:
@@ -209,7 +214,7 @@ class Uploads:
             await self._store.pin(cid)  # again: another account's may have ended since it was added
             return cid
 
-        await self._keeping.keep(found.account, found.size, pin, reserved=True)
+        await self._keeping.keep(found.account, found.size, pin, network=None)
         async with self._engine.begin() as connection:
             await connection.execute(update(uploads).where(uploads.c.id == found.id).values(cid=cid))
         self._path(found.id).unlink(missing_ok=True)

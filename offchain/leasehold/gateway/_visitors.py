@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from leasehold.errors import SettingsError
-from leasehold.gateway._limits import network
+from leasehold.rates import network
 
 _NOBODY: Final = "unknown"
 _MOST: Final = 16  # entries of the list that are read

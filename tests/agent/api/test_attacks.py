@@ -21,7 +21,8 @@ from websockets.frames import Frame, Opcode
 
 from devnet.patience import patient
 from leasehold.chain import LocalSigner, format_lease
-from leasehold_agent.access import Buckets, Line, RateLimit, Ration, Slots, Visitor
+from leasehold.rates import RateLimit
+from leasehold_agent.access import Buckets, Line, Ration, Slots, Visitor
 from leasehold_agent.access._door import DoorLimits
 from leasehold_agent.access._slots import MOST_STRANGERS
 from leasehold_agent.access._turns import networks

@@ -11,8 +11,9 @@ from dataclasses import replace
 import pytest
 
 from devnet.patience import patient
+from leasehold.rates import RateLimit
 from leasehold_agent._runtime import ServeContext
-from leasehold_agent.api import ApiServer, RateLimit, UploadLimits, UploadRates
+from leasehold_agent.api import ApiServer, UploadLimits, UploadRates
 
 from .conftest import World
 

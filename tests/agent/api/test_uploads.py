@@ -15,9 +15,10 @@ from devnet.patience import patient
 from devnet.serving import CHAIN, CONTROLLER, MACHINE
 from leasehold.chain.typed import Receipt, recover_signer
 from leasehold.market.wire import MAX_UPLOAD, TooManyRequests
+from leasehold.rates import RateLimit
 from leasehold_agent._errors import UploadsFull
 from leasehold_agent.access import Buckets
-from leasehold_agent.api import RateLimit, UploadLimits, UploadRates
+from leasehold_agent.api import UploadLimits, UploadRates
 
 from .conftest import DOMAIN, LEASE, Tenant, World, key
 from .test_auth import refused

@@ -23,7 +23,8 @@ from leasehold.market.wire import (
     TooManyRequests,
     agent_stream,
 )
-from leasehold_agent.access import Buckets, RateLimit
+from leasehold.rates import RateLimit
+from leasehold_agent.access import Buckets
 
 from .conftest import LEASE, World
 

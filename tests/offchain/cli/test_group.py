@@ -230,7 +230,7 @@ def test_a_group_that_provides_signs_offers_too(lab: Lab, pool: Pool) -> None:
     from leasehold.chain.typed import Group, Offer
 
     offer = Offer(
-        account="0x" + "22" * 20,
+        account=lab.address,
         machine=1, revision=1, price=10**18, cells=8, duration=3_600, spot=True, tenant="0x" + "00" * 20,
         nonce=7, expires_at=1 << 40,
     )  # fmt: skip

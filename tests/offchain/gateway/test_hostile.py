@@ -13,8 +13,9 @@ import pytest
 
 from leasehold.errors import SettingsError
 from leasehold.gateway._front import POLICY
-from leasehold.gateway._limits import CallRates, Places, network
+from leasehold.gateway._limits import CallRates, Places
 from leasehold.gateway._visitors import networks, visitor
+from leasehold.rates import RateLimit, network
 
 from .conftest import CONTROLLER, PROVIDER, Opening, World, contact
 
@@ -196,7 +197,7 @@ def test_a_proxy_that_cannot_be_read_is_told_of() -> None:
 
 def test_buckets_forget_whom_they_have_not_seen() -> None:
     now = 0.0
-    buckets = CallRates(1, 60, lambda: now, most=10)
+    buckets = CallRates(RateLimit(1, 60), lambda: now, most=10)
     for number in range(1_000):
         buckets.take(network(f"2001:db8:{number:x}::1"))
     assert len(buckets._levels) == 10

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from leasehold.gateway._front import POLICY
 from leasehold.gateway._hub import MOST_TOPICS, QUEUE, Hub, Listener
 
 from .conftest import Opening, World
@@ -93,6 +94,22 @@ async def test_so_many_connections_of_one_address_and_altogether(opened: Opening
             refused = await world.client.get("/api/v1/events")
             assert refused.status_code == 503
     assert world.gateway.live.count == 0
+
+
+async def test_a_connection_counts_as_a_call_of_its_address(opened: Opening) -> None:
+    """One that is ended at once takes no place, and may have had the gateway call an agent all the same."""
+    world = await opened(calls=2)
+    for _ in range(2):
+        async with listening(world.app) as socket:
+            await socket.frame_accepted()
+    async with listening(world.app) as socket:
+        refused = await socket.message()
+        assert (refused["type"], refused["status"]) == ("websocket.http.response.start", 429)
+        headers = dict(refused["headers"])
+        assert int(headers[b"retry-after"]) >= 1
+        assert headers[b"content-security-policy"] == POLICY.encode()
+    async with listening(world.app, "198.51.100.2") as socket:
+        await socket.frame_accepted()
 
 
 async def until_live(world: World, count: int) -> None:

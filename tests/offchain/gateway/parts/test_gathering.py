@@ -11,11 +11,12 @@ import pytest
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 from fastapi import FastAPI
+from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from leasehold.agreements import Proposal, ProposalFile, SignatureFile
-from leasehold.chain import Deployment, LocalSigner
-from leasehold.chain.typed import Call, Execute, Group, Safe
+from leasehold.chain import ZERO_ADDRESS, Deployment, LocalSigner
+from leasehold.chain.typed import Call, Execute, Group, Offer, Safe
 from leasehold.gateway import _gathering
 from leasehold.gateway._gathering import MOST_SECONDS, Gathering
 
@@ -182,6 +183,47 @@ async def test_one_groups_proposal_is_not_under_another(page: httpx.AsyncClient)
     assert (await page.get(f"/api/v1/groups/{EVE.address}/proposals")).json()["items"] == []
 
 
+async def test_no_group_brings_what_another_one_says(page: httpx.AsyncClient) -> None:
+    """It would have the same digest, and take the other one's place."""
+    group, eves = group_of(), Group.of(1, [EVE.address])
+    account = group.address(DEPLOYMENT.accounts)
+    offer = Offer(
+        account=account,
+        machine=1,
+        revision=1,
+        price=5,
+        cells=8,
+        duration=3600,
+        spot=False,
+        tenant=ZERO_ADDRESS,
+        nonce=1,
+        expires_at=int(Clock.time) + 3600,
+    )
+    own = Proposal("offer", DEPLOYMENT, group, (offer,))
+    assert (await brought(page, own, ADA)).status_code == 201
+    assert (await brought(page, Proposal("offer", DEPLOYMENT, eves, (offer,)), EVE)).status_code == 400
+    assert (await page.get(place(own))).json()["signed"] == [ADA.address]
+
+
+async def test_what_is_no_digest_is_not_looked_for(page: httpx.AsyncClient, engine: AsyncEngine) -> None:
+    """PostgreSQL refuses some texts, which would look like a database that gives no answer."""
+    asked: list[str] = []
+
+    @event.listens_for(engine.sync_engine, "before_cursor_execute")
+    def note(
+        connection: object, cursor: object, statement: str, parameters: object, context: object, many: bool
+    ) -> None:
+        asked.append(repr(parameters))
+
+    proposal = proposed(group_of())
+    group = f"/api/v1/groups/{proposal.account}/proposals"
+    for digest in ("a%00b", "0x" + "%00" * 64):
+        assert (await page.get(f"{group}/{digest}")).status_code == 404
+        body = await signature(proposal, ADA)
+        assert (await page.post(f"{group}/{digest}/signatures", json=body)).status_code == 404
+    assert asked == []
+
+
 async def test_a_contract_signs_by_its_own_rule_or_not(page: httpx.AsyncClient, chain: Chain) -> None:
     proposal = proposed(group_of(CONTRACT))
     await brought(page, proposal, ADA)
@@ -226,7 +268,7 @@ async def test_a_group_has_only_so_many_open_and_what_is_over_makes_room(
     for nonce in range(3):
         assert (await brought(page, proposed(group, nonce), ADA)).status_code == 201
     more = proposed(group, 3, seconds=7200)
-    assert (await brought(page, more, ADA)).status_code == 507
+    assert (await brought(page, more, ADA)).status_code == 403
     clock.time += 3601
     assert (await page.get(place(proposed(group, 0)))).status_code == 404
     assert (await brought(page, more, ADA)).status_code == 201

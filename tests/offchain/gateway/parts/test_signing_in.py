@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -13,6 +14,7 @@ from eth_account.signers.local import LocalAccount
 from fastapi import FastAPI
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncEngine
+from starlette.types import Receive, Scope, Send
 
 from leasehold.gateway._gateway_tables import sessions, spent_nonces
 from leasehold.gateway._sessions import MOST_SESSIONS, SESSION_SECONDS
@@ -308,6 +310,42 @@ async def test_a_contract_signs_in_by_its_own_rule(
         body = {"message": message, "signature": "0x" + b"owners".hex()}
         assert (await browser.post("/api/v1/session", json=body)).json()["account"] == SAFE
     assert {asked[0] for asked in chain.asked} == {SAFE}
+
+
+async def test_who_asks_slow_contracts_keeps_nobody_else_from_signing_in(
+    engine: AsyncEngine, clock: Clock, app_of: AppOf
+) -> None:
+    asked, go_on = asyncio.Semaphore(0), asyncio.Event()
+
+    async def slow(account: str, digest: bytes, proof: bytes) -> bool:
+        asked.release()
+        await go_on.wait()
+        return True
+
+    signing_in = SigningIn(engine, origins=[ORIGIN], chain_id=31337, is_authorized=slow, now=clock)
+    app = app_of([router], signing_in)
+
+    def of(visitor: str) -> httpx.AsyncClient:
+        async def seen(scope: Scope, receive: Receive, send: Send) -> None:
+            await app({**scope, "visitor": visitor}, receive, send)
+
+        return httpx.AsyncClient(
+            transport=httpx.ASGITransport(seen), base_url=ORIGIN, headers={"origin": ORIGIN}
+        )
+
+    async def sent(browser: httpx.AsyncClient) -> int:
+        body = {"message": text(SAFE, await nonce(browser), clock), "signature": "0x1234"}
+        return (await browser.post("/api/v1/session", json=body)).status_code
+
+    async with of("198.51.100.1") as eve, of("198.51.100.2") as ada:
+        waiting = [asyncio.create_task(sent(eve)) for _ in range(2)]
+        for _ in range(2):
+            await asked.acquire()
+        assert await sent(eve) == 429
+        waiting.append(asyncio.create_task(sent(ada)))
+        await asked.acquire()
+        go_on.set()
+        assert await asyncio.gather(*waiting) == [200] * 3
 
 
 async def test_a_key_never_asks_the_chain_and_old_wallets_are_understood(

@@ -11,21 +11,25 @@ from pathlib import Path
 import httpx
 import pytest
 from fastapi import FastAPI
+from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from leasehold.chain import cid_of_digest
 from leasehold.errors import IpfsUnreachable
 from leasehold.gateway import _uploading
-from leasehold.gateway._keeping import KEPT_SECONDS, AccountPins
+from leasehold.gateway._errors import TooManyCalls
+from leasehold.gateway._keeping import KEPT_SECONDS, SMALL_QUOTA, AccountPins
 from leasehold.gateway._places import SharedPlaces
 from leasehold.gateway._sessions import SessionStore
 from leasehold.gateway._signing_in import SigningIn
 from leasehold.gateway._uploading import MOST_AT_ONCE, OFFSET_TYPE, Uploading
 from leasehold.gateway._uploads import MOST_OPEN, UPLOAD_SECONDS, Uploads
 from leasehold.market.wire import MAX_UPLOAD
+from leasehold.rates import RateLimit
 
 ORIGIN = "https://gate.example"
-ADA, EVE = "0x" + "1" * 40, "0x" + "2" * 40
+ADA, EVE, GRACE = "0x" + "1" * 40, "0x" + "2" * 40, "0x" + "3" * 40
+"""Of whom Grace has something in the pool."""
 QUOTA = 4 << 20
 
 
@@ -89,14 +93,14 @@ async def world(engine: AsyncEngine, tmp_path: Path, app_of: Callable[..., FastA
     node, clock = Node(), Clock()
 
     async def quota_of(account: str) -> int:
-        return QUOTA
+        return 2 * SMALL_QUOTA if account == GRACE else QUOTA
 
     async def nobody(account: str, digest: bytes, proof: bytes) -> bool:
         return False
 
-    keeping = AccountPins(engine, node.unpin, quota_of, clock, altogether=2 * QUOTA)
+    keeping = AccountPins(engine, node.unpin, quota_of, clock, altogether=4 * QUOTA)
     uploads = Uploads(engine, tmp_path / "spool", keeping, node, clock)
-    uploading = Uploading(node, keeping, uploads, SharedPlaces(dict(MOST_AT_ONCE)))
+    uploading = Uploading(node, keeping, uploads, SharedPlaces(dict(MOST_AT_ONCE)), lambda _: "here")
     signing_in = SigningIn(engine, origins=[ORIGIN], chain_id=1, is_authorized=nobody, now=clock)
     app = app_of([_uploading.router], uploading, signing_in)
     yield World(app, engine, node, clock, tmp_path / "spool", uploading)
@@ -142,6 +146,17 @@ async def test_what_is_not_what_the_path_names_is_not_kept(world: World, ada: ht
     answer = await ada.put(f"/api/v1/sealed/{cid}", content=b"sealed")
     assert answer.json()["code"] == "conflict"
     assert not world.node.pins
+
+
+async def test_who_names_it_wrongly_takes_it_from_nobody_else(
+    world: World, ada: httpx.AsyncClient, eve: httpx.AsyncClient
+) -> None:
+    """A sealed workload is on IPFS for everybody, and so for whoever wants its lease not to start."""
+    data = b"sealed by Ada"
+    own = (await ada.put("/api/v1/sealed", content=data)).json()["cid"]
+    other = cid_of_digest(hashlib.sha256(b"other").digest())
+    assert (await eve.put(f"/api/v1/sealed/{other}", content=data)).status_code == 409
+    assert world.node.pins == {own: data}
 
 
 async def test_a_sealed_workload_is_bounded(world: World, ada: httpx.AsyncClient) -> None:
@@ -221,6 +236,22 @@ async def test_anothers_upload_looks_like_none(ada: httpx.AsyncClient, eve: http
     assert (await ada.head(place)).headers["upload-offset"] == "0"
 
 
+async def test_what_is_no_id_is_not_looked_for(world: World, ada: httpx.AsyncClient) -> None:
+    """PostgreSQL refuses some texts, which would look like a database that gives no answer."""
+    asked: list[str] = []
+
+    @event.listens_for(world.engine.sync_engine, "before_cursor_execute")
+    def note(
+        connection: object, cursor: object, statement: str, parameters: object, context: object, many: bool
+    ) -> None:
+        asked.append(repr(parameters))
+
+    for path in ("/api/v1/uploads/a%00b", "/api/v1/uploads/" + "%00" * 22):
+        assert (await ada.get(path)).status_code == 404
+    assert asked
+    assert not [parameters for parameters in asked if "\\x00" in parameters]
+
+
 async def test_two_cannot_write_at_once(world: World, ada: httpx.AsyncClient) -> None:
     place = await begun(ada, 10)
     begun_, go_on = asyncio.Event(), asyncio.Event()
@@ -244,11 +275,46 @@ async def test_an_upload_counts_against_the_quota_before_it_comes(
     ada: httpx.AsyncClient, eve: httpx.AsyncClient
 ) -> None:
     place = await begun(ada, QUOTA)
-    assert (await ada.post("/api/v1/uploads", json={"size": 1})).status_code == 507
-    assert (await ada.put("/api/v1/sealed", content=b"x")).status_code == 507
+    assert (await ada.post("/api/v1/uploads", json={"size": 1})).status_code == 403
+    assert (await ada.put("/api/v1/sealed", content=b"x")).status_code == 403
     await begun(eve, QUOTA)
     assert (await ada.delete(place)).status_code == 204
     await begun(ada, QUOTA)
+
+
+async def test_accounts_that_cost_nothing_leave_half_to_those_who_have_something_in_the_pool(
+    world: World,
+) -> None:
+    """Signing in is free, and so is saying how much one is about to send."""
+    for number in range(4, 6):
+        async with await world.browser("0x" + f"{number}" * 40) as sybil:
+            await begun(sybil, QUOTA)
+    async with await world.browser(EVE) as eve, await world.browser(GRACE) as grace:
+        full = await eve.post("/api/v1/uploads", json={"size": 1})
+        assert (full.status_code, full.json()["code"]) == (507, "no-room")
+        await begun(grace, 2 * QUOTA)
+        assert (await grace.post("/api/v1/uploads", json={"size": 1})).status_code == 507
+
+
+async def test_accounts_of_one_network_bring_so_much_a_day(world: World) -> None:
+    async def quota_of(account: str) -> int:
+        return 2 * SMALL_QUOTA if account == GRACE else SMALL_QUOTA
+
+    async def pin() -> str:
+        return await world.node.block(b"0123456789")
+
+    limits = {"strangers": RateLimit(15, 86_400), "daily": RateLimit(25, 86_400)}
+    keeping = AccountPins(world.engine, world.node.unpin, quota_of, world.clock, **limits)
+    await keeping.keep(ADA, 10, pin, network="198.51.100.1")
+    with pytest.raises(TooManyCalls):
+        await keeping.keep(EVE, 10, pin, network="198.51.100.1")
+    await keeping.keep(EVE, 10, pin, network="198.51.100.2")
+    for _ in range(2):
+        await keeping.keep(GRACE, 10, pin, network="198.51.100.1")
+    with pytest.raises(TooManyCalls):
+        await keeping.keep(GRACE, 10, pin, network="198.51.100.1")
+    world.clock.time += 43_200
+    await keeping.keep(EVE, 10, pin, network="198.51.100.1")
 
 
 async def test_an_account_has_only_so_many_under_way(ada: httpx.AsyncClient) -> None:
