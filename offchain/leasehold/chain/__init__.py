@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         Indexer,
     )
     from leasehold.chain._keystore import (
+        DeviceAccount,
         KeyInfo,
         Keystore,
     )
@@ -152,6 +153,7 @@ if TYPE_CHECKING:
     from leasehold.chain._signer import (
         LocalSigner,
         Signer,
+        asks_each_time,
         TypedData,
         signer_of,
     )

@@ -200,6 +200,7 @@ if TYPE_CHECKING:
         successor,
     )
     from leasehold.client._image_search import COLD_START, ImageListing, search_for_image
+    from leasehold.client._hardware import add_hardware_wallet
     from leasehold.client._images import PinnedWorkload
     from leasehold.client._index import (
         alone,
