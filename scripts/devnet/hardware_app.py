@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import rlp
@@ -18,14 +19,20 @@ from eth_utils.crypto import keccak
 
 ANVILS_SEED = "test test test test test test test test test test test junk"
 FINE, LOCKED, DECLINED, INVALID = 0x9000, 0x5515, 0x6985, 0x6A80
-NOT_ALLOWED, NO_SUCH_COMMAND, NO_SUCH_CLASS, NO_SUCH_TYPE, WRONG_PARAMETER = 0x6980, 0x6D00, 0x6E00, 0x6501, 0x6B00
+NOT_ALLOWED, NO_SUCH_COMMAND, NO_SUCH_CLASS, NO_SUCH_TYPE, WRONG_PARAMETER = (
+    0x6980,
+    0x6D00,
+    0x6E00,
+    0x6501,
+    0x6B00,
+)
 Show = tuple[str, str]
 Walk = Generator[str, bytes, bytes]
 _HARDENED = 1 << 31
 _NAMES = ("", "int", "uint", "address", "bool", "string", "bytes", "bytes")
 
 
-class Refused(Exception):  # noqa: N818 - a status, not a fault of this program
+class Refused(Exception):
     """The app answers with this status."""
 
     def __init__(self, status: int) -> None:
@@ -74,8 +81,9 @@ class _Typed:
 
 @dataclass
 class LedgerApp:
-    """version: what it says it is; before 1.9.19 it takes typed data by hashes alone, as the smallest devices do always.
-    blind: the setting that lets it sign what it cannot show. owner: looks at the screen, and agrees or not.
+    """version: what it says it is; before 1.9.19 it takes typed data by hashes alone. by_fields: as the smallest devices
+    do always where it is not set. blind: the setting that lets it sign what it cannot show. owner: looks at the screen,
+    and agrees or not.
     """
 
     seed: str = ANVILS_SEED
@@ -132,8 +140,7 @@ class LedgerApp:
             raise Refused(DECLINED)
 
     def _key(self, path: str) -> PrivateKey:
-        Account.enable_unaudited_hdwallet_features()
-        return PrivateKey(bytes(Account.from_mnemonic(self.seed, account_path=path).key))
+        return _derived(self.seed, path)
 
     def _signed(self, path: str, digest: bytes, base: int) -> bytes:
         signature = self._key(path).sign_msg_hash(digest)
@@ -164,7 +171,9 @@ class LedgerApp:
             if len(typed.hashes) != 2 or typed.walk is not None:
                 raise Refused(INVALID)
             domain, message = typed.hashes.values()
-            self._asks("fields", *typed.shows, blind=True)  # none of its maker's filters says how to show it better
+            self._asks(
+                "fields", *typed.shows, blind=True
+            )  # none of its maker's filters says how to show it better
         return self._signed(path, keccak(b"\x19\x01" + domain + message), 27)
 
     # -------------------------------------------------------------------------------------- several commands
@@ -297,6 +306,12 @@ class LedgerApp:
             f"{one}({','.join(f'{part.written} {part.name}' for part in self._typed.structs.get(one, []))})"
             for one in listed
         )
+
+
+@cache
+def _derived(seed: str, path: str) -> PrivateKey:
+    Account.enable_unaudited_hdwallet_features()
+    return PrivateKey(bytes(Account.from_mnemonic(seed, account_path=path).key))
 
 
 def _path(data: bytes) -> tuple[str, bytes]:

@@ -153,8 +153,8 @@ if TYPE_CHECKING:
     from leasehold.chain._signer import (
         LocalSigner,
         Signer,
-        asks_each_time,
         TypedData,
+        asks_each_time,
         signer_of,
     )
     from leasehold.chain._token import (
@@ -236,6 +236,7 @@ __all__ = [
     "Delegation",
     "Deployment",
     "DeploymentMissing",
+    "DeviceAccount",
     "Directory",
     "Event",
     "EventWatcher",
@@ -310,6 +311,7 @@ __all__ = [
     "TypedData",
     "VoteRecord",
     "Web3Signer",
+    "asks_each_time",
     "backup_digest",
     "cid_from_bytes",
     "cid_of_digest",
@@ -351,7 +353,7 @@ _PARTS = {
     "_index_errors": ("IndexBroken", "IndexConflict", "IndexTorn", "IndexUnavailable"),
     "_index_reader": ("MachinesAtBlock", "read_machines"),
     "_indexer": ("Indexer",),
-    "_keystore": ("KeyInfo", "Keystore"),
+    "_keystore": ("DeviceAccount", "KeyInfo", "Keystore"),
     "_lease_id": ("InvalidLeaseId", "format_lease", "parse_lease"),
     "_lens": ("Lens", "ListedMachine", "PoolView", "ProviderView"),
     "_log": ("Event", "LogMeta"),
@@ -369,7 +371,7 @@ _PARTS = {
     ),
     "_rpc": ("BlockHeader", "Rpc"),
     "_sender": ("Sender", "Sends"),
-    "_signer": ("LocalSigner", "Signer", "TypedData", "signer_of"),
+    "_signer": ("LocalSigner", "Signer", "asks_each_time", "TypedData", "signer_of"),
     "_token": ("UNLIMITED", "Token"),
     "_turn": ("TurnTaken", "free_nonce", "turn"),
     "_types": (

@@ -88,7 +88,11 @@ async def list_wallets(call: Invocation) -> None:
         ],
         ("name", "address", "open for"),
         [
-            (wallet.name, wallet.address, "in its device" if wallet.device else _open_for(left.get(wallet.name)))
+            (
+                wallet.name,
+                wallet.address,
+                "in its device" if wallet.device else _open_for(left.get(wallet.name)),
+            )
             for wallet in wallets
         ],
         empty="There is no wallet yet: make one with `leasehold wallet new NAME`.",

@@ -199,8 +199,8 @@ if TYPE_CHECKING:
         standing_of,
         successor,
     )
-    from leasehold.client._image_search import COLD_START, ImageListing, search_for_image
     from leasehold.client._hardware import add_hardware_wallet
+    from leasehold.client._image_search import COLD_START, ImageListing, search_for_image
     from leasehold.client._images import PinnedWorkload
     from leasehold.client._index import (
         alone,
@@ -964,6 +964,7 @@ __all__ = [
     "WorkloadChanged",
     "WorkloadNotBrought",
     "access_json",
+    "add_hardware_wallet",
     "added_up",
     "agents_word",
     "alone",
@@ -1154,6 +1155,7 @@ _PARTS = {
         "GroupStanding", "group_json", "group_rows", "make_group", "read_salt", "standing_of", "successor",
     ),
     "_image_search": ("COLD_START", "ImageListing", "search_for_image"),
+    "_hardware": ("add_hardware_wallet",),
     "_images": ("PinnedWorkload",),
     "_index": ("alone",),
     "_joining": (

@@ -119,7 +119,9 @@ class EthereumApp:
         small for it. Raises as `sign_transaction`.
         """
         for part in parts:
-            status, _ = await self._ask(part.instruction, part.p1, part.p2, part.data, self._patience.a_person)
+            status, _ = await self._ask(
+                part.instruction, part.p1, part.p2, part.data, self._patience.a_person
+            )
             if status in (UNKNOWN_COMMAND, OUT_OF_MEMORY):
                 return None
             if status != _FINE:
@@ -147,7 +149,9 @@ class EthereumApp:
             raise AnswerFalse(f"a signature of {len(answer)} bytes")
         return DeviceSignature(answer[0], answer[1:33], answer[33:])
 
-    async def _ask(self, instruction: int, p1: int, p2: int, data: bytes, patience: float) -> tuple[int, bytes]:
+    async def _ask(
+        self, instruction: int, p1: int, p2: int, data: bytes, patience: float
+    ) -> tuple[int, bytes]:
         command = bytes([_CLASS, instruction, p1, p2, len(data)]) + data
         answer = await self._transport.exchange(command, patience)
         if len(answer) < 2:

@@ -31,7 +31,9 @@ class HardwareError(WalletError):
     code = "hardware"
 
 
-@error_type("path-unfit", problem="`{path}` is no derivation path", advice="write it such as m/44'/60'/0'/0/0.")
+@error_type(
+    "path-unfit", problem="`{path}` is no derivation path", advice="write it such as m/44'/60'/0'/0/0."
+)
 class PathUnfit(HardwareError):
     """BIP-32: up to ten numbers below 2^31, hardened by an apostrophe."""
 

@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
-from eth_utils.crypto import keccak
 from eth_utils.address import to_canonical_address
+from eth_utils.crypto import keccak
 
 from leasehold.chain import TypedData
 from leasehold.errors import ProofMalformed, WalletError
@@ -35,7 +35,11 @@ _FIRST_WITH_FIELDS = (1, 9, 19)
 
 
 async def ask_address(
-    opening: Opening, path: str = USUAL_PATH, *, tell: Tell = lambda text: None, patience: Patience | None = None
+    opening: Opening,
+    path: str = USUAL_PATH,
+    *,
+    tell: Tell = lambda text: None,
+    patience: Patience | None = None,
 ) -> str:
     """The account at a path of the device, once its owner has compared it on the device's own screen.
 
@@ -113,7 +117,9 @@ class LedgerSigner:
 
         digest = _digest(encode_defunct(primitive=message))
         async with self._conversation() as app:
-            self._tell(f"Your Ledger shows a message of {len(message)} bytes: approve it there once you have read it.")
+            self._tell(
+                f"Your Ledger shows a message of {len(message)} bytes: approve it there once you have read it."
+            )
             return self._words(digest, await app.sign_message(self._path, message))
 
     async def sign_typed_data(self, message: TypedData) -> bytes:

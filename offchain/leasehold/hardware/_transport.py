@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from leasehold._locks import locked_now
-from leasehold.hardware._errors import AnswerFalse, DeviceBusy, DeviceGone, DeviceMissing, DeviceSilent, PlaceUnfit
+from leasehold.hardware._errors import (
+    AnswerFalse,
+    DeviceBusy,
+    DeviceGone,
+    DeviceMissing,
+    DeviceSilent,
+    PlaceUnfit,
+)
 
 USB: Final = "usb"
 MOST_ANSWER: Final = 258

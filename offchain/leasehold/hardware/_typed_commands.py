@@ -100,7 +100,9 @@ def _struct(types: Mapping[str, Any], name: str, values: Mapping[str, Any]) -> I
         yield from _value(types, kind, kind.levels, values[field["name"]])
 
 
-def _value(types: Mapping[str, Any], kind: _Kind, levels: tuple[int | None, ...], value: Any) -> Iterator[Part]:
+def _value(
+    types: Mapping[str, Any], kind: _Kind, levels: tuple[int | None, ...], value: Any
+) -> Iterator[Part]:
     """The innermost brackets, which are written first, hold the single values."""
     if levels:
         *inner, outer = levels

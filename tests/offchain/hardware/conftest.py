@@ -8,9 +8,10 @@ import pytest
 
 from devnet.hardware_app import LedgerApp
 from devnet.hardware_emulator import Between, LedgerEmulator, honest
+from devnet.patience import patient
 from leasehold.hardware import USUAL_PATH, LedgerSigner, Patience, open_transport
 
-SHORT = Patience(at_once=0.3, a_person=0.3)
+LONG = Patience(at_once=patient(30), a_person=patient(30))
 TRANSACTION = {
     "type": 2, "chainId": 31337, "nonce": 7, "to": "0x" + "11" * 20, "value": 5, "data": "0x" + "c0de" * 300,
     "gas": 121_000, "maxFeePerGas": 9_000_000_000, "maxPriorityFeePerGas": 1_000_000_000,
@@ -56,9 +57,15 @@ def plug() -> Iterator[Plug]:
         emulator.__exit__(None, None, None)
 
 
-def signer_at(emulator: LedgerEmulator, told: list[str] | None = None, patience: Patience = SHORT) -> LedgerSigner:
+def signer_at(
+    emulator: LedgerEmulator, told: list[str] | None = None, patience: Patience = LONG
+) -> LedgerSigner:
     """The wallet of the app's first account."""
     tell = told.append if told is not None else lambda text: None
     return LedgerSigner(
-        emulator.app.address(), USUAL_PATH, lambda: open_transport(emulator.place), tell=tell, patience=patience
+        emulator.app.address(),
+        USUAL_PATH,
+        lambda: open_transport(emulator.place),
+        tell=tell,
+        patience=patience,
     )

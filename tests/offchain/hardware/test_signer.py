@@ -47,7 +47,12 @@ async def test_a_transaction_is_shown_and_signed(plug: Plug) -> None:
         assert HexBytes(fields[name]) == HexBytes(value), name
     (screen,) = device.app.screens
     shown = dict(screen.shows)
-    assert (shown["To"], shown["Nonce"], shown["Chain"], screen.blind) == (TRANSACTION["to"], "7", "31337", True)
+    assert (shown["To"], shown["Nonce"], shown["Chain"], screen.blind) == (
+        TRANSACTION["to"],
+        "7",
+        "31337",
+        True,
+    )
     assert len(told) == 1
     assert shown["Transaction hash"] in told[0]
     assert len([command for command in device.commands if command[1] == 4]) == 3, "in chunks of 255"
@@ -58,7 +63,9 @@ async def test_a_chains_number_may_be_large(plug: Plug, chain: int) -> None:
     """`v` of an older transaction would not fit into the answer's byte: of this kind it is a parity."""
     device = plug()
     for nonce in range(4):
-        raw = await signer_at(device).sign_transaction({**TRANSACTION, "chainId": chain, "nonce": nonce, "data": "0x"})
+        raw = await signer_at(device).sign_transaction(
+            {**TRANSACTION, "chainId": chain, "nonce": nonce, "data": "0x"}
+        )
         assert Account.recover_transaction(raw) == device.app.address()
         assert TypedTransaction.from_bytes(HexBytes(raw)).as_dict()["chainId"] == chain
 
@@ -83,7 +90,10 @@ async def test_other_kinds_of_transactions_are_refused_before_anything_is_asked(
 async def test_a_message_is_shown_and_signed(plug: Plug, message: bytes) -> None:
     device = plug()
     signature = await signer_at(device).sign_message(message)
-    assert Account.recover_message(encode_defunct(primitive=message), signature=signature) == device.app.address()
+    assert (
+        Account.recover_message(encode_defunct(primitive=message), signature=signature)
+        == device.app.address()
+    )
     assert [screen.kind for screen in device.app.screens] == ["message"]
 
 
@@ -121,7 +131,13 @@ NESTED: dict[str, Any] = {
 }  # fmt: skip
 DOMAIN = Domain(31337, "0x" + "22" * 20)
 SESSION = Session(
-    "0x" + "33" * 20, 31337, DOMAIN.verifying_contract, (1, 2**60, 2**200), ("logs", "exec"), "0x" + "44" * 20, 1_800_000_000
+    "0x" + "33" * 20,
+    31337,
+    DOMAIN.verifying_contract,
+    (1, 2**60, 2**200),
+    ("logs", "exec"),
+    "0x" + "44" * 20,
+    1_800_000_000,
 )
 
 
@@ -194,7 +210,7 @@ async def test_a_groups_calls_with_bytes_of_any_length(plug: Plug) -> None:
     from leasehold.chain.typed import Call
 
     calls = (Call("0x" + "55" * 20, b"\x01" * 1000), Call("0x" + "66" * 20, b""))
-    execute = Execute("0x" + "33" * 20, 31337, calls, 3, 1_800_000_000)
+    execute = Execute("0x" + "33" * 20, calls, 3, 1_800_000_000)
     device = plug()
     message = dict(execute.typed_data(DOMAIN))
     _checks(device.app.address(), message, await signer_at(device).sign_typed_data(message))
@@ -244,7 +260,9 @@ async def test_one_that_is_not_plugged_in(plug: Plug) -> None:
 
 
 async def test_an_app_that_refuses_for_reasons_of_its_own(plug: Plug) -> None:
-    device = plug(between=lambda command, device: bytes.fromhex("6f01") if command[1] == 4 else device(command))
+    device = plug(
+        between=lambda command, device: bytes.fromhex("6f01") if command[1] == 4 else device(command)
+    )
     with pytest.raises(DeviceUnfit, match=r"app 1\.22\.0 refused \(status 0x6f01\): update the app"):
         await signer_at(device).sign_transaction(TRANSACTION)
 
@@ -260,14 +278,24 @@ async def test_an_address_is_compared_on_the_device(plug: Plug) -> None:
         await ask_address(lambda: open_transport(device.place))
 
 
-@pytest.mark.parametrize("path", ["", "m", "44'/60'", "m/", "m/x", "m/2147483648", "m/-1", "m/1" * 11, "m//1", "m/1''"])
+@pytest.mark.parametrize(
+    "path", ["", "m", "44'/60'", "m/", "m/x", "m/2147483648", "m/-1", "m/1" * 11, "m//1", "m/1''"]
+)
 def test_no_derivation_path(path: str) -> None:
     with pytest.raises(PathUnfit):
         packed_path(path)
 
 
 @pytest.mark.parametrize(
-    "place", ["", "USB", "tcp://example.org:9999", "tcp://192.168.1.2:9999", "tcp://127.0.0.1:0", "tcp://127.0.0.1:99999"]
+    "place",
+    [
+        "",
+        "USB",
+        "tcp://example.org:9999",
+        "tcp://192.168.1.2:9999",
+        "tcp://127.0.0.1:0",
+        "tcp://127.0.0.1:99999",
+    ],
 )
 def test_what_a_device_signs_never_goes_over_a_network(place: str) -> None:
     with pytest.raises(PlaceUnfit):
