@@ -1,5 +1,5 @@
-"""Ledger's Ethereum app as its makers document it (LedgerHQ/app-ethereum, `doc/ethapp.adoc`): holds a seed, takes APDUs,
-parses transactions and typed data by itself, shows its owner what it has understood, and signs.
+"""Ledger's Ethereum app as its makers document it (LedgerHQ/app-ethereum, `doc/ethapp.adoc`): holds a seed, takes
+APDUs, parses transactions and typed data by itself, shows its owner what it has understood, and signs.
 
 It stands in for the device, which a machine lacks. What it answers to the same seed and commands is held to be what
 the app answered, byte for byte, by recorded exchanges (`tests/offchain/hardware/test_recorded.py`).
@@ -77,13 +77,16 @@ class _Typed:
     value: bytes = b""
     hashes: dict[str, bytes] = field(default_factory=dict)
     shows: list[Show] = field(default_factory=list)
+    domain: tuple[Show, ...] = ()
 
 
 @dataclass
 class LedgerApp:
-    """version: what it says it is; before 1.9.19 it takes typed data by hashes alone. by_fields: as the smallest devices
-    do always where it is not set. blind: the setting that lets it sign what it cannot show. owner: looks at the screen,
-    and agrees or not.
+    """A device that was set up.
+
+    version: what it says it is; before 1.9.19 it takes typed data by hashes alone. by_fields: where it is not set, that
+    is so always, as on the smallest devices. verbose: whether it shows all fields of a message, or those of its domain
+    and a hash. blind: the setting that lets it sign what it cannot show. owner: looks at the screen, and agrees or not.
     """
 
     seed: str = ANVILS_SEED
@@ -92,6 +95,7 @@ class LedgerApp:
     locked: bool = False
     open: bool = True
     by_fields: bool = True
+    verbose: bool = True
     owner: Callable[[Screen], bool] = lambda screen: True
     screens: list[Screen] = field(default_factory=list)
     _stream: bytes = b""
@@ -171,9 +175,8 @@ class LedgerApp:
             if len(typed.hashes) != 2 or typed.walk is not None:
                 raise Refused(INVALID)
             domain, message = typed.hashes.values()
-            self._asks(
-                "fields", *typed.shows, blind=True
-            )  # none of its maker's filters says how to show it better
+            shows = typed.shows if self.verbose else [*typed.domain, ("Message hash", message.hex())]
+            self._asks("fields", *shows, blind=True)  # its maker has no filters for it
         return self._signed(path, keccak(b"\x19\x01" + domain + message), 27)
 
     # -------------------------------------------------------------------------------------- several commands
@@ -267,6 +270,7 @@ class LedgerApp:
             typed.expects = next(typed.walk) if data is None else typed.walk.send(data)
         except StopIteration as whole:
             typed.hashes[typed.root] = whole.value
+            typed.domain = typed.domain or tuple(typed.shows)
             typed.walk = None
 
     def _struct(self, name: str) -> Walk:

@@ -38,7 +38,8 @@ _FINE = 0x9000
 _LOCKED = (0x5515, 0x6804, 0x6B0C)
 _CLOSED = (0x6511, 0x6D00, 0x6D02, 0x6E00, 0x6E01)
 _NOT_SATISFIED = 0x6982  # its PIN is wanted; or, while somebody is asked, he said no
-_DECLINED = (_NOT_SATISFIED, 0x6985)
+_DECLINED = 0x6985
+_LEFT_OVER = 0x6A00
 _NO_SUCH_DATA = 0x6A80
 UNKNOWN_COMMAND: Final = 0x6D00
 OUT_OF_MEMORY: Final = 0x6A84
@@ -118,15 +119,18 @@ class EthereumApp:
         """Typed data that the app hashes itself and shows field by field; `None` where this app, or its memory, is too
         small for it. Raises as `sign_transaction`.
         """
-        for part in parts:
-            status, _ = await self._ask(
-                part.instruction, part.p1, part.p2, part.data, self._patience.a_person
-            )
+        for number, part in enumerate(parts):
+            status, _ = await self._part(part)
+            if number == 0 and status == _LEFT_OVER:  # of words that somebody gave up; now they are forgotten
+                status, _ = await self._part(part)
             if status in (UNKNOWN_COMMAND, OUT_OF_MEMORY):
                 return None
             if status != _FINE:
                 raise self._failure(status, asked=True)
         return await self._signed(_TYPED, 0, _BY_FIELDS, packed_path(path))
+
+    async def _part(self, part: Part) -> tuple[int, bytes]:
+        return await self._ask(part.instruction, part.p1, part.p2, part.data, self._patience.a_person)
 
     async def sign_hashes(self, path: str, domain: bytes, message: bytes) -> DeviceSignature:
         """Typed data by its two hashes, which is all that the device can show. Raises as `sign_transaction`."""
@@ -159,8 +163,8 @@ class EthereumApp:
         return int.from_bytes(answer[-2:], "big"), answer[:-2]
 
     def _failure(self, status: int, *, asked: bool) -> HardwareError:
-        """asked: whether its owner was asked, who may have said no."""
-        if asked and status in _DECLINED:
+        """asked: whether its owner was asked, who may have said no. He may also say so late, to what was given up."""
+        if status == _DECLINED or (asked and status == _NOT_SATISFIED):
             return DeviceDeclined()
         if status in _LOCKED or status == _NOT_SATISFIED:
             return DeviceLocked()
@@ -168,7 +172,9 @@ class EthereumApp:
             return AppClosed()
         if status == _NO_SUCH_DATA and self._known is not None and not self._known.can_be_blind:
             return BlindSigningOff()
-        return DeviceUnfit(status, self._known.release if self._known is not None else "")
+        return DeviceUnfit(
+            status, self._known.release if self._known is not None else "of an unknown release"
+        )
 
 
 def _chunks(data: bytes) -> Iterator[bytes]:

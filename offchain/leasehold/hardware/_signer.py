@@ -131,16 +131,21 @@ class LedgerSigner:
 
         encoded = encode_typed_data(full_message=dict(message))
         async with self._conversation() as app:
-            signature = await self._by_fields(app, message)
+            signature = await self._by_fields(app, message, encoded)
             if signature is None:
                 self._tell(
-                    f"Your Ledger cannot show what `{message['primaryType']}` says: approve it there only if the domain "
-                    f"hash is 0x{encoded.header.hex()} and the message hash 0x{encoded.body.hex()}."
+                    f"Your Ledger cannot show what `{message['primaryType']}` says: approve it there only if the "
+                    f"domain hash is 0x{encoded.header.hex()} and the message hash 0x{encoded.body.hex()}."
                 )
                 signature = await app.sign_hashes(self._path, encoded.header, encoded.body)
         return self._words(_digest(encoded), signature)
 
-    async def _by_fields(self, app: EthereumApp, message: TypedData) -> DeviceSignature | None:
+    async def _by_fields(
+        self, app: EthereumApp, message: TypedData, encoded: SignableMessage
+    ) -> DeviceSignature | None:
+        """`None` where the app has no words for it. A small device shows the domain's fields, and of the message its
+        hash, unless its owner has set that it shows all.
+        """
         try:
             parts = typed_commands(message)
         except NotShowable:
@@ -148,7 +153,8 @@ class LedgerSigner:
         if (await app.configuration()).version < _FIRST_WITH_FIELDS:
             return None
         self._tell(
-            f"Your Ledger shows `{message['primaryType']}` field by field: approve it there once you have read it."
+            f"Your Ledger shows `{message['primaryType']}` with its fields: approve it there once you have read it, and "
+            f"where it shows a message hash only if it is 0x{encoded.body.hex()}."
         )
         return await app.sign_fields(self._path, parts)
 

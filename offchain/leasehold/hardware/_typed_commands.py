@@ -40,7 +40,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A field's type taken apart. size: bytes, where it has one. levels: of arrays, outermost first; None is dynamic."""
+    """A field's type taken apart. size: bytes, where it has one. levels: of arrays, as written; `None` is dynamic."""
 
     code: int
     name: str

@@ -11,6 +11,7 @@ from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
 
 from devnet.hardware_app import LedgerApp, Screen
+from devnet.hardware_emulator import Device
 from leasehold.chain.typed import Domain, Execute, Session
 from leasehold.errors import WalletError
 from leasehold.hardware import (
@@ -157,7 +158,31 @@ async def test_typed_data_is_shown_field_by_field(plug: Plug, message: dict[str,
     _checks(device.app.address(), message, await signer_at(device, told).sign_typed_data(message))
     (screen,) = device.app.screens
     assert screen.kind == "fields"
-    assert f"`{message['primaryType']}` field by field" in told[0]
+    assert f"`{message['primaryType']}` with its fields" in told[0]
+
+
+async def test_a_small_device_shows_the_domain_and_a_hash(plug: Plug) -> None:
+    """Unless its owner has set that it shows all: the hash is told beforehand."""
+    device, told = plug(LedgerApp(verbose=False)), list[str]()
+    await signer_at(device, told).sign_typed_data(PERMIT)
+    *domain, (name, shown) = device.app.screens[0].shows
+    assert (dict(domain)["name"], name) == ("Dollar", "Message hash")
+    assert f"0x{shown}" in told[0]
+
+
+async def test_words_that_somebody_gave_up_are_forgotten(plug: Plug) -> None:
+    """The app refuses the first word that follows them, once."""
+    refused = list[bytes]()
+
+    def between(command: bytes, device: Device) -> bytes:
+        if command[1] == 0x1A and not refused:
+            refused.append(command)
+            return bytes.fromhex("6a00")
+        return device(command)
+
+    device = plug(between=between)
+    _checks(device.app.address(), PERMIT, await signer_at(device).sign_typed_data(PERMIT))
+    assert device.app.screens[0].kind == "fields"
 
 
 async def test_what_is_shown_is_what_is_meant(plug: Plug) -> None:
