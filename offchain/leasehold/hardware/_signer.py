@@ -153,8 +153,8 @@ class LedgerSigner:
         if (await app.configuration()).version < _FIRST_WITH_FIELDS:
             return None
         self._tell(
-            f"Your Ledger shows `{message['primaryType']}` with its fields: approve it there once you have read it, and "
-            f"where it shows a message hash only if it is 0x{encoded.body.hex()}."
+            f"Your Ledger shows `{message['primaryType']}` with its fields: approve it there once you have read it, "
+            f"and where it shows a message hash only if it is 0x{encoded.body.hex()}."
         )
         return await app.sign_fields(self._path, parts)
 
