@@ -86,12 +86,14 @@ class LedgerApp:
 
     version: what it says it is; before 1.9.19 it takes typed data by hashes alone. by_fields: where it is not set, that
     is so always, as on the smallest devices. verbose: whether it shows all fields of a message, or those of its domain
-    and a hash. blind: the setting that lets it sign what it cannot show. owner: looks at the screen, and agrees or not.
+    and a hash. blind: the setting that lets it sign what it cannot show. flags: what else it says of itself. owner:
+    looks at the screen, and agrees or not.
     """
 
     seed: str = ANVILS_SEED
     version: tuple[int, int, int] = (1, 22, 0)
     blind: bool = True
+    flags: int = 0x02
     locked: bool = False
     open: bool = True
     by_fields: bool = True
@@ -153,7 +155,7 @@ class LedgerApp:
     # ------------------------------------------------------------------------------------------- one command
 
     def _configuration(self, p1: int, p2: int, data: bytes) -> bytes:
-        return bytes([(1 if self.blind else 0) | 2, *self.version])
+        return bytes([int(self.blind) | self.flags, *self.version])
 
     def _public_key(self, p1: int, p2: int, data: bytes) -> bytes:
         path, _ = _path(data)
@@ -196,6 +198,8 @@ class LedgerApp:
             raise Refused(NO_SUCH_TYPE)
         size = _rlp_size(payload[1:])
         if size is None or len(payload) - 1 < size:
+            if not self.blind:  # only what calls a contract is so long
+                raise Refused(INVALID)
             return b""
         self._streams = 0
         try:

@@ -99,8 +99,8 @@ def test_the_stand_in_answers_what_the_app_did(name: str) -> None:
     def declines(screen: Screen) -> bool:
         return not name.endswith("declined")
 
-    app = LedgerApp(version=(1, 10, 3), owner=declines)
-    app.blind = bool(bytes.fromhex(RECORDED[name]["exchanges"][0][1])[0] & 1)
+    flags = bytes.fromhex(RECORDED[name]["exchanges"][0][1])[0]
+    app = LedgerApp(version=(1, 10, 3), flags=flags & ~1, blind=bool(flags & 1), owner=declines)
     for asked, answered in RECORDED[name]["exchanges"]:
         assert app.answer(bytes.fromhex(asked)).hex() == answered
 
