@@ -55,20 +55,26 @@ def test_a_ledgers_account_becomes_a_wallet(cli: Cli, ledger: LedgerEmulator, po
     assert (unlocked.code, "nothing can be unlocked" in unlocked.err) == (5, True)
 
 
-def test_renting_is_two_confirmations(market: Cli, ledger: LedgerEmulator, pool: Pool) -> None:
-    """A permit, which shows whom it lets take how much, and the transaction that takes it along."""
+def test_renting_is_three_confirmations_and_then_two(
+    market: Cli, ledger: LedgerEmulator, pool: Pool
+) -> None:
+    """A session with the agents, once; a permit, which shows whom it lets take how much; and the transaction."""
     add(market, ledger)
     market("wallet", "approve", "0", "--yes", wallet="vault")
     before = len(ledger.app.screens)
     rented = market(*RENT, "--no-wait", "--approve", "--json", wallet="vault")
-    permit, transaction = ledger.app.screens[before:]
+    session, permit, transaction = ledger.app.screens[before:]
+    assert dict(session.shows)["account"].lower() == pool.anvil.accounts[1].address.lower()
     assert dict(permit.shows)["spender"].lower() == pool.deployment.controller.lower()
     assert dict(permit.shows)["value"] == str(5 * 10**18)
     assert dict(transaction.shows)["Chain"] == "31337"
     assert dict(transaction.shows)["Transaction hash"] in rented.err
     lease = lease_of(pool, int(rented.json["number"]))
     assert (lease.tenant, lease.state) == (pool.anvil.accounts[1].address, LeaseState.OPEN)
-    market("close", rented.json["lease"], "--yes", wallet="vault")
+    before = len(ledger.app.screens)
+    again = market(*RENT, "--no-wait", "--approve", "--json", wallet="vault").json
+    assert [screen.kind for screen in ledger.app.screens[before:]] == ["fields", "transaction"]
+    market("close", rented.json["lease"], again["lease"], "--yes", wallet="vault")
     market("wallet", "withdraw", "all", "--yes", wallet="vault")
     assert market("wallet", "balance", "--json", wallet="vault").json["wallet"] == "1000000"
 
