@@ -40,7 +40,7 @@ def test_a_lease_is_paid_from_a_ledger(alone: Site, nursery: Nursery, tmp_path: 
 
         with Walkthrough({"": desk.of(party)}, {"the account is added": added}) as reader:
             reader.define(IMAGE=alone.tiny)
-            reader.walk(ROOT / "docs/guides/hardware.md")
+            reader.walk(ROOT / "docs/guides/hardware-wallet.md")
         kinds = [screen.kind for screen in ledger.app.screens]
     assert kinds == ["address", "transaction", "fields", "transaction", "transaction"]
     assert len(alone.events(LeaseStarted)) == len(alone.events(LeaseClosed)) == 1

@@ -10,7 +10,19 @@ from types import ModuleType
 import pytest
 
 from faces import rewritten
-from leasehold import agreements, chain, client, datasets, hardware, home, images, market, runs, tables, workload
+from leasehold import (
+    agreements,
+    chain,
+    client,
+    datasets,
+    hardware,
+    home,
+    images,
+    market,
+    runs,
+    tables,
+    workload,
+)
 from leasehold._generated import contract_errors
 from leasehold.chain._generated import events
 

@@ -55,9 +55,7 @@ def test_a_ledgers_account_becomes_a_wallet(cli: Cli, ledger: LedgerEmulator, po
     assert (unlocked.code, "nothing can be unlocked" in unlocked.err) == (5, True)
 
 
-def test_renting_is_three_confirmations_and_then_two(
-    market: Cli, ledger: LedgerEmulator, pool: Pool
-) -> None:
+def test_renting_is_three_confirmations_and_then_two(market: Cli, ledger: LedgerEmulator, pool: Pool) -> None:
     """A session with the agents, once; a permit, which shows whom it lets take how much; and the transaction."""
     add(market, ledger)
     market("wallet", "approve", "0", "--yes", wallet="vault")
