@@ -371,7 +371,7 @@ _PARTS = {
     ),
     "_rpc": ("BlockHeader", "Rpc"),
     "_sender": ("Sender", "Sends"),
-    "_signer": ("LocalSigner", "Signer", "asks_each_time", "TypedData", "signer_of"),
+    "_signer": ("LocalSigner", "Signer", "TypedData", "asks_each_time", "signer_of"),
     "_token": ("UNLIMITED", "Token"),
     "_turn": ("TurnTaken", "free_nonce", "turn"),
     "_types": (

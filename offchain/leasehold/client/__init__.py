@@ -1154,8 +1154,8 @@ _PARTS = {
     "_groups": (
         "GroupStanding", "group_json", "group_rows", "make_group", "read_salt", "standing_of", "successor",
     ),
-    "_image_search": ("COLD_START", "ImageListing", "search_for_image"),
     "_hardware": ("add_hardware_wallet",),
+    "_image_search": ("COLD_START", "ImageListing", "search_for_image"),
     "_images": ("PinnedWorkload",),
     "_index": ("alone",),
     "_joining": (

@@ -68,7 +68,7 @@ def test_renting_is_three_confirmations_and_then_two(market: Cli, ledger: Ledger
     assert dict(transaction.shows)["Chain"] == "31337"
     assert dict(transaction.shows)["Transaction hash"] in rented.err
     lease = lease_of(pool, int(rented.json["number"]))
-    assert (lease.tenant, lease.state) == (pool.anvil.accounts[1].address, LeaseState.OPEN)
+    assert (lease.tenant, lease.state) == (pool.anvil.accounts[1].address, LeaseState.OPENED)
     before = len(ledger.app.screens)
     again = market(*RENT, "--no-wait", "--approve", "--json", wallet="vault").json
     assert [screen.kind for screen in ledger.app.screens[before:]] == ["fields", "transaction"]
