@@ -154,7 +154,7 @@ async def test_a_real_device_was_asked_the_same() -> None:
 
 
 def test_typed_data_by_hashes_as_the_apps_own_tests_have_it() -> None:
-    """LedgerHQ/app-ethereum, its former `tests/speculos/test_eip712.py`, by Speculos' usual seed."""
+    """LedgerHQ/app-ethereum, its former tests under Speculos, by that one's usual seed."""
     seed = (
         "glory promote mansion idle axis finger extra february uncover one trip resource lawn turtle enact monster "
         "seven myth punch hobby comfort wild raise skin"
