@@ -20,6 +20,7 @@ FACES = (
     "datasets",
     "gateway",
     "guarding",
+    "hardware",
     "home",
     "images",
     "market",

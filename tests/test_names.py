@@ -20,6 +20,7 @@ NAMED_BY_NOUNS = (
     "offchain/leasehold/agreements",
     "offchain/leasehold/client",
     "offchain/leasehold/datasets",
+    "offchain/leasehold/hardware",
     "offchain/leasehold/home",
     "offchain/leasehold/market",
     "offchain/leasehold/runs",

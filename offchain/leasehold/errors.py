@@ -19,7 +19,8 @@
     ├── WalletError
     │   ├── WrongPassword
     │   ├── KeyExists
-    │   └── KeyMissing
+    │   ├── KeyMissing
+    │   └── KeyInDevice
     ├── WorkloadError
     │   ├── WorkloadInvalid
     │   │   └── WorkloadFieldUnknown
@@ -80,6 +81,7 @@ __all__ = [
     "IpfsError",
     "IpfsUnreachable",
     "KeyExists",
+    "KeyInDevice",
     "KeyMissing",
     "LeaseholdError",
     "Panicked",
@@ -383,6 +385,17 @@ class KeyExists(WalletError):
 )
 class KeyMissing(WalletError):
     """The folder of keys holds none of that name."""
+
+    name: str
+
+
+@error_type(
+    "key-in-device",
+    problem="The key of wallet `{name}` is in a hardware wallet",
+    advice="it is asked each time, and nothing can be unlocked.",
+)
+class KeyInDevice(WalletError):
+    """There is no key here that a password could open."""
 
     name: str
 

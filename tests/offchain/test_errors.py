@@ -158,6 +158,7 @@ DRAWN = {
     "leasehold.market._money_errors": lambda kind: True,
     "leasehold.market.wire._errors": lambda kind: True,
     "leasehold.agreements._errors": lambda kind: True,
+    "leasehold.hardware._errors": lambda kind: True,
     "leasehold.home._errors": lambda kind: True,
     "leasehold.images._errors": lambda kind: True,
     "leasehold.client._errors": lambda kind: True,

@@ -10,11 +10,23 @@ from types import ModuleType
 import pytest
 
 from faces import rewritten
-from leasehold import agreements, chain, client, datasets, home, images, market, runs, tables, workload
+from leasehold import (
+    agreements,
+    chain,
+    client,
+    datasets,
+    hardware,
+    home,
+    images,
+    market,
+    runs,
+    tables,
+    workload,
+)
 from leasehold._generated import contract_errors
 from leasehold.chain._generated import events
 
-FACES = (agreements, chain, client, datasets, home, images, market, runs, tables, workload)
+FACES = (agreements, chain, client, datasets, hardware, home, images, market, runs, tables, workload)
 HEAVY = ("eth_abi", "eth_account", "httpx", "ipfshttpclient", "pyrage", "sqlalchemy", "web3")
 
 

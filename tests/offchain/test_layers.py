@@ -29,6 +29,7 @@ DOORS = (
 
 ROOMS = (
     "chain",
+    "hardware",
     "datasets",
     "images",
     "workload",

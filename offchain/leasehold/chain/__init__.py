@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         Indexer,
     )
     from leasehold.chain._keystore import (
+        DeviceAccount,
         KeyInfo,
         Keystore,
     )
@@ -153,6 +154,7 @@ if TYPE_CHECKING:
         LocalSigner,
         Signer,
         TypedData,
+        asks_each_time,
         signer_of,
     )
     from leasehold.chain._token import (
@@ -234,6 +236,7 @@ __all__ = [
     "Delegation",
     "Deployment",
     "DeploymentMissing",
+    "DeviceAccount",
     "Directory",
     "Event",
     "EventWatcher",
@@ -308,6 +311,7 @@ __all__ = [
     "TypedData",
     "VoteRecord",
     "Web3Signer",
+    "asks_each_time",
     "backup_digest",
     "cid_from_bytes",
     "cid_of_digest",
@@ -349,7 +353,7 @@ _PARTS = {
     "_index_errors": ("IndexBroken", "IndexConflict", "IndexTorn", "IndexUnavailable"),
     "_index_reader": ("MachinesAtBlock", "read_machines"),
     "_indexer": ("Indexer",),
-    "_keystore": ("KeyInfo", "Keystore"),
+    "_keystore": ("DeviceAccount", "KeyInfo", "Keystore"),
     "_lease_id": ("InvalidLeaseId", "format_lease", "parse_lease"),
     "_lens": ("Lens", "ListedMachine", "PoolView", "ProviderView"),
     "_log": ("Event", "LogMeta"),
@@ -367,7 +371,7 @@ _PARTS = {
     ),
     "_rpc": ("BlockHeader", "Rpc"),
     "_sender": ("Sender", "Sends"),
-    "_signer": ("LocalSigner", "Signer", "TypedData", "signer_of"),
+    "_signer": ("LocalSigner", "Signer", "TypedData", "asks_each_time", "signer_of"),
     "_token": ("UNLIMITED", "Token"),
     "_turn": ("TurnTaken", "free_nonce", "turn"),
     "_types": (

@@ -14,7 +14,9 @@ TypedData = Mapping[str, Any]
 
 
 class Signer(Protocol):
-    """Signs for one account. A hardware wallet may take its time: the methods are coroutines."""
+    """Signs for one account. A hardware wallet may take its time: the methods are coroutines. One that has a person
+    asked for each signature says so by an attribute `asks_each_time`.
+    """
 
     @property
     def address(self) -> str:
@@ -60,6 +62,11 @@ class LocalSigner:
 
     async def sign_typed_data(self, message: TypedData) -> bytes:
         return bytes(self._account.sign_typed_data(full_message=dict(message)).signature)
+
+
+def asks_each_time(signer: Signer) -> bool:
+    """Whether somebody is asked to agree to each signature, and should be asked for none that can be done without."""
+    return bool(getattr(signer, "asks_each_time", False))
 
 
 def signer_of(wallet: "Signer | LocalAccount") -> Signer:

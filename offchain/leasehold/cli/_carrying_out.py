@@ -172,6 +172,9 @@ class Narrator(Observer):
     def waiting(self, what: str) -> None:
         self._out.report(what)
 
+    def asked_on_device(self, what: str) -> None:
+        self._out.warn(what)
+
     def signed(self, transaction: str, nonce: int) -> None:
         self._before = self._out.if_interrupted
         self._out.if_interrupted = (

@@ -125,6 +125,8 @@ HINTS: Final[dict[str, str]] = {
     "no-delegate": "ask for `leasehold delegate set {delegate} --cap AMOUNT`.",
     "holder-refused": "open it again with `leasehold wallet unlock`, or lock it with `leasehold wallet lock`.",
     "wallet-needed": "make one with `leasehold wallet new NAME`.",
+    "path-unfit": "write it such as --path \"m/44'/60'/0'/0/0\".",
+    "place-unfit": "pass --at usb, or --at tcp://127.0.0.1:9999 for an emulator on this computer.",
     "results-not-in-time": (
         "they come when the job is done or the lease closed; see `leasehold show {lease:lease}`, or wait longer with "
         "--wait."

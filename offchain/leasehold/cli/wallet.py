@@ -10,8 +10,9 @@ from leasehold import UNLIMITED
 from leasehold.cli._carrying_out import carry_out, open_session, planned
 from leasehold.cli._command import ANSWERS, PASSWORD_FILE, PROPOSES, SENDS, WALLET, Invocation, shared
 from leasehold.cli._options import Account, AmountOrAll, Seconds, argument, option, unless
-from leasehold.client import Approve, Deposit, PaidFromLedger, Withdraw
-from leasehold.errors import WalletError
+from leasehold.client import Approve, Deposit, PaidFromLedger, Withdraw, add_hardware_wallet
+from leasehold.errors import KeyInDevice, WalletError
+from leasehold.hardware import USB, USUAL_PATH
 from leasehold.home import MOST_SECONDS
 from leasehold.market import InvalidInput, Json, Money, format_amount, format_duration, funds_of
 
@@ -43,6 +44,33 @@ async def new(
     call.out.warn("Back up that folder and the password: nobody can restore either for you.")
 
 
+@shared(ANSWERS | PASSWORD_FILE)
+async def add_hardware(
+    call: Invocation,
+    name: Annotated[str, argument("NAME")],
+    path: Annotated[str, option("--path PATH", "Where the device derives the key.")] = USUAL_PATH,
+    at: Annotated[str, option("--at PLACE", "usb, or tcp://127.0.0.1:PORT of an emulator.")] = USB,
+) -> None:
+    """Take an account of a Ledger as a wallet: its key stays in the device, which asks you each time.
+
+    Unlock it and open its Ethereum app. It shows the address: agree there only if it is the same as here. The password
+    that you choose is of the key that results are sealed to, which is kept here.
+    """
+    wallet = await add_hardware_wallet(
+        call.home,
+        name,
+        password=lambda word: call.password(word, choose=True),
+        path=path,
+        at=at,
+        tell=call.out.warn,
+    )
+    recipient = call.home.age_keys.recipient(name)
+    rows = (("address", wallet.address), ("in a Ledger at", path), ("results are sealed to", str(recipient)))
+    document = {"name": name, "address": wallet.address, "path": path, "age_recipient": recipient}
+    call.out.sheet(document, f"Wallet {name}", rows)
+    call.out.warn("Back up your seed, the folder of keys and the password: nobody can restore them for you.")
+
+
 @shared(ANSWERS, "list")
 async def list_wallets(call: Invocation) -> None:
     """List the wallets, and which are open."""
@@ -50,11 +78,23 @@ async def list_wallets(call: Invocation) -> None:
     left = {wallet.name: int(wallet.seconds) for wallet in await call.home.unlocked.all()}
     call.out.listing(
         [
-            {"name": wallet.name, "address": wallet.address, "open_seconds": left.get(wallet.name, 0)}
+            {
+                "name": wallet.name,
+                "address": wallet.address,
+                "open_seconds": left.get(wallet.name, 0),
+                "device": wallet.device.path if wallet.device is not None else None,
+            }
             for wallet in wallets
         ],
         ("name", "address", "open for"),
-        [(wallet.name, wallet.address, _open_for(left.get(wallet.name))) for wallet in wallets],
+        [
+            (
+                wallet.name,
+                wallet.address,
+                "in its device" if wallet.device else _open_for(left.get(wallet.name)),
+            )
+            for wallet in wallets
+        ],
         empty="There is no wallet yet: make one with `leasehold wallet new NAME`.",
     )
 
@@ -72,6 +112,8 @@ async def unlock(
     lock` ends it. Until then whatever runs as you can sign, so leave nothing open that you do not watch.
     """
     chosen, seconds = call.chosen(), _HALF_AN_HOUR if seconds is None else seconds
+    if chosen.device is not None:
+        raise KeyInDevice(chosen.name)
     if not 0 < seconds <= MOST_SECONDS:
         raise InvalidInput("A wallet is held open for up to 12 hours: choose a time such as 30m.")
     held = await call.home.unlocked.unlock(chosen.name, call.password(chosen.name), seconds)

@@ -199,6 +199,7 @@ if TYPE_CHECKING:
         standing_of,
         successor,
     )
+    from leasehold.client._hardware import add_hardware_wallet
     from leasehold.client._image_search import COLD_START, ImageListing, search_for_image
     from leasehold.client._images import PinnedWorkload
     from leasehold.client._index import (
@@ -963,6 +964,7 @@ __all__ = [
     "WorkloadChanged",
     "WorkloadNotBrought",
     "access_json",
+    "add_hardware_wallet",
     "added_up",
     "agents_word",
     "alone",
@@ -1152,6 +1154,7 @@ _PARTS = {
     "_groups": (
         "GroupStanding", "group_json", "group_rows", "make_group", "read_salt", "standing_of", "successor",
     ),
+    "_hardware": ("add_hardware_wallet",),
     "_image_search": ("COLD_START", "ImageListing", "search_for_image"),
     "_images": ("PinnedWorkload",),
     "_index": ("alone",),

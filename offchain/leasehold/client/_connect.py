@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -20,6 +21,7 @@ from leasehold.chain import (
     Signer,
     Token,
     TypedData,
+    asks_each_time,
     signer_of,
 )
 from leasehold.chain.typed import Group, read_safe
@@ -40,6 +42,10 @@ if TYPE_CHECKING:
 
 DEFAULT_RPC = ("http://127.0.0.1:8545",)
 DEFAULT_IPFS = "/ip4/127.0.0.1/tcp/5001"
+_UNASKED = 45.0
+"""Seconds after which a transaction that is not mined is signed again, at a higher price."""
+_ONCE = math.inf
+"""The same where somebody would be asked on his device to sign what looks like a second payment."""
 
 
 class _Observed:
@@ -52,6 +58,10 @@ class _Observed:
     @property
     def address(self) -> str:
         return self._signer.address
+
+    @property
+    def asks_each_time(self) -> bool:
+        return asks_each_time(self._signer)
 
     async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:
         raw = await self._signer.sign_transaction(transaction)
@@ -128,10 +138,10 @@ def connect(
 
     Args:
         deployment: the pool's file, or what is in it.
-        wallet: the name of one in the home's keystore, eth-account's `LocalAccount`, or anything that signs. Without
-            one it is the default account of `w3`, if that has one; else the pool can be read.
+        wallet: the name of one in the home's keystore, eth-account's `LocalAccount`, or anything that signs, such as a
+            `LedgerSigner`. Without one it is the default account of `w3`, if that has one; else the pool can be read.
         password: of the wallet in the keystore, or what is asked for it, once, when something is first signed; a wallet
-            that is held open (`UnlockedWallets`) needs none.
+            that is held open (`UnlockedWallets`) needs none, and one in a device only to open results.
         rpc: addresses of nodes, the preferred first; beside `w3`, those that are asked where it does not answer.
         w3: a web3.py client of your own. All that is read and sent goes through its provider and its middleware; it
             stays yours to close.
@@ -140,7 +150,7 @@ def connect(
         group: the group (or its name in the home), or the Safe (`SafeAt`), whose proposals are to be made: nothing is
             sent.
         account: the account whose delegate the wallet is: it pays from its ledger.
-        observer: told what is being waited for, signed and mined.
+        observer: told what is being waited for, asked on a device, signed and mined.
         sends: whether transactions may be sent; where not, a wallet signs words to agents and nothing else.
         documents_timeout: seconds to wait for one machine's document.
         docker_config: the file of `docker login`, whose logins find private images by their tags; they go to no
@@ -226,6 +236,8 @@ async def _opened(
             other = group.address(deployment.accounts)
         reader, sender = Pool(rpc, deployment), None
         locked = signer if isinstance(signer, LockedWallet) else None
+        if locked is not None:
+            locked.tell = observer.asked_on_device
         signer = _Observed(signer, observer) if signer is not None else None
         if sends:
             sender = _sender(rpc, signer, reader, observer, other, is_group=group is not None)
@@ -249,7 +261,8 @@ def _sender(
         return Proposing(other, reader)
     if signer is None:
         return None
-    own = _Counting(Sender(rpc, signer, report=observer.waiting), observer)
+    bump_after = _ONCE if asks_each_time(signer) else _UNASKED
+    own = _Counting(Sender(rpc, signer, bump_after=bump_after, report=observer.waiting), observer)
     if other is not None:
         return AsDelegate(own, other, reader)
     return WithPermit(own, signer, reader, Token(rpc, reader.deployment.token))

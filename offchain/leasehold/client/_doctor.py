@@ -179,6 +179,9 @@ async def _wallet(setup: Setup) -> str:
     if setup.wallet is None:
         assert setup.problem is not None
         raise setup.problem
+    if setup.wallet.asks_each_time:
+        await setup.wallet.unlock()
+        return f"{setup.wallet.name}, {setup.wallet.address}, in a hardware wallet that answers"
     if not setup.opens:
         return f"{setup.wallet.name}, {setup.wallet.address}; nobody gave its password, so it was not opened"
     await setup.wallet.unlock()

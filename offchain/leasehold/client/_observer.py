@@ -21,6 +21,9 @@ class Observer:
     def waiting(self, what: str) -> None:
         """What a node or a transaction is being waited for at the moment."""
 
+    def asked_on_device(self, what: str) -> None:
+        """A hardware wallet asks its owner, who has to look there: what it has to show."""
+
     def signed(self, transaction: str, nonce: int) -> None:
         """A transaction was signed: from now on it may be mined, whatever becomes of this process."""
 

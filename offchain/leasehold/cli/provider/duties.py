@@ -44,7 +44,7 @@ async def answer(call: Invocation, machine: MachineId, operator_wallet: Operator
     """Answer a tenant's challenge with the operator's key, as the machine's agent does by itself."""
     operator = None
     if operator_wallet is not None:
-        operator = LockedWallet(call.home, call.known_wallet(operator_wallet), call.password)
+        operator = LockedWallet(call.home, call.known_wallet(operator_wallet), call.password, call.out.warn)
     async with planned(call, AnswerChallenge(machine, operator)) as plan:
         challenge, until = plan.challenge, format_time(plan.until)
         call.out.say(f"Challenge {challenge.id} by {challenge.challenger} stands until {until}.")
