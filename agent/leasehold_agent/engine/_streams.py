@@ -274,7 +274,7 @@ class DockerExec:
         self._lost = True
         self._writer.close()  # which ends what is read of it
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data: bytes | memoryview) -> None:
         """Raises ConnectionError once the command has closed its input or ended."""
         if not self._begun:
             self._begun = True  # no byte before it, and none after it, takes the other way
@@ -283,7 +283,7 @@ class DockerExec:
         if self._pipe is not None:
             await self._pipe.write(data)
             return
-        self._writer.write(data)
+        self._writer.write(bytes(data))  # it may keep what the engine does not take at once
         await self._writer.drain()
 
     async def _own_pipe(self) -> PipeInput | None:
