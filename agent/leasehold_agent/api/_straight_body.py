@@ -14,7 +14,6 @@ from collections.abc import AsyncGenerator
 from typing import Any, Final, Protocol
 
 import h11
-
 from starlette.types import Scope
 
 from leasehold_agent.access import Ration

@@ -73,8 +73,9 @@ class Owner:
     def __init__(self, head: bytes = HEAD) -> None:
         self.conn = h11.Connection(h11.SERVER)
         self.loop = asyncio.get_running_loop()
-        self.transport = Wire()
-        self.transport.protocol = self
+        self.wire = Wire()
+        self.wire.protocol = self
+        self.transport: asyncio.Transport = self.wire
         self.conn.receive_data(head)
         request = self.conn.next_event()
         assert isinstance(request, h11.Request)
@@ -103,7 +104,7 @@ class Owner:
 def begun(owner: Owner, ration: Ration | None = None) -> StraightBody:
     body = StraightBody.of(owner, ration or Ration(), "lease")
     assert body is not None
-    assert owner.transport.written.startswith(b"HTTP/1.1 100 "), "its sender waits for that"
+    assert owner.wire.written.startswith(b"HTTP/1.1 100 "), "its sender waits for that"
     return body
 
 
@@ -113,7 +114,7 @@ async def all_of(owner: Owner, body: StraightBody) -> bytes:
     async with asyncio.timeout(patient(20)):
         async for piece in body.pieces(LEAST):
             out += piece
-            owner.transport.bring()
+            owner.wire.bring()
     return out
 
 
@@ -136,17 +137,17 @@ async def test_it_is_the_same_however_it_is_cut(seed: int) -> None:
     reading = asyncio.create_task(all_of(owner, body))
     while wire:
         size = source.choice((1, 3, 1_000, 16_384, ROOM))
-        owner.transport.bring(wire[:size])
+        owner.wire.bring(wire[:size])
         wire = wire[size:]
         if source.random() < 0.3:
             await asyncio.sleep(0)
     async with asyncio.timeout(patient(20)):
         while not reading.done():
-            owner.transport.bring()
+            owner.wire.bring()
             await asyncio.sleep(0)
     assert await reading == data
     assert (owner.ended, owner.rest, owner.refused) == (True, b"", False)
-    assert not owner.transport.paused
+    assert not owner.wire.paused
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,7 @@ async def test_what_is_no_plain_chunk_is_left_to_the_ordinary_way(
 ) -> None:
     owner = Owner()
     body = begun(owner)
-    owner.transport.bring(b"5\r\nhello\r\n" + behind)
+    owner.wire.bring(b"5\r\nhello\r\n" + behind)
     assert await all_of(owner, body) == b"hello"
     assert (owner.rest, owner.refused, owner.ended) == (rest, refused, not refused)
 
@@ -175,7 +176,7 @@ async def test_a_chunk_that_is_longer_than_it_says() -> None:
     """What stands behind it is no chunk, though it looks like one."""
     owner = Owner()
     body = begun(owner)
-    owner.transport.bring(b"5\r\nhello5\r\nworld\r\n0\r\n\r\n")
+    owner.wire.bring(b"5\r\nhello5\r\nworld\r\n0\r\n\r\n")
     assert await all_of(owner, body) == b"hello"
     assert owner.refused
 
@@ -183,13 +184,13 @@ async def test_a_chunk_that_is_longer_than_it_says() -> None:
 async def test_a_request_behind_it_is_not_taken_for_its_body() -> None:
     owner = Owner()
     body = begun(owner)
-    owner.transport.bring(b"5\r\nhello\r\n0\r\n\r\nGET /next HTTP/1.1\r\nHost: x\r\n\r\n")
+    owner.wire.bring(b"5\r\nhello\r\n0\r\n\r\nGET /next HTTP/1.1\r\nHost: x\r\n\r\n")
     assert await all_of(owner, body) == b"hello"
     assert owner.ended
     assert owner.conn.trailing_data[0].startswith(b"GET /next")
 
 
-async def test_chunks_of_a_byte_take_many_turns() -> None:
+async def test_chunks_of_a_byte_take_many_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many a buffer holds: others have their turn in between."""
     owner = Owner()
     body = begun(owner)
@@ -200,12 +201,9 @@ async def test_chunks_of_a_byte_take_many_turns() -> None:
         looks.append(1)
         return measured(delay, act, *given)
 
-    owner.loop.call_later = later  # type: ignore[method-assign]
-    try:
-        owner.transport.bring(b"1\r\nx\r\n" * 10_000 + b"0\r\n\r\n")
-        assert await all_of(owner, body) == b"x" * 10_000
-    finally:
-        del owner.loop.call_later
+    monkeypatch.setattr(owner.loop, "call_later", later)
+    owner.wire.bring(b"1\r\nx\r\n" * 10_000 + b"0\r\n\r\n")
+    assert await all_of(owner, body) == b"x" * 10_000
     assert len(looks) >= 10_000 // _straight_body.MOST_CHUNKS
     assert owner.ended
 
@@ -214,9 +212,9 @@ async def test_who_is_not_read_from_waits() -> None:
     """Two buffers are all that is kept."""
     owner = Owner()
     begun(owner)
-    owner.transport.bring(b"%x\r\n" % (8 * ROOM) + bytes(8 * ROOM))
-    assert owner.transport.paused
-    assert len(owner.transport.waiting) > 6 * ROOM
+    owner.wire.bring(b"%x\r\n" % (8 * ROOM) + bytes(8 * ROOM))
+    assert owner.wire.paused
+    assert len(owner.wire.waiting) > 6 * ROOM
 
 
 async def test_the_rest_is_thrown_away() -> None:
@@ -224,17 +222,17 @@ async def test_the_rest_is_thrown_away() -> None:
     owner = Owner()
     body = begun(owner)
     pieces = body.pieces(LEAST)
-    owner.transport.bring(b"%x\r\n" % (4 * ROOM) + bytes(2 * ROOM))
+    owner.wire.bring(b"%x\r\n" % (4 * ROOM) + bytes(2 * ROOM))
     assert len(await anext(pieces)) > 0
     await pieces.aclose()
-    owner.transport.bring(bytes(20 * ROOM))
-    assert not owner.transport.waiting
+    owner.wire.bring(bytes(20 * ROOM))
+    assert not owner.wire.waiting
 
 
 async def test_a_connection_that_is_lost_ends_it() -> None:
     owner = Owner()
     body = begun(owner)
-    owner.transport.bring(b"ff\r\nhello")
+    owner.wire.bring(b"ff\r\nhello")
     body.connection_lost(None)
     assert await all_of(owner, body) == b"hello"
     assert owner.lost, "who reads on by the ordinary way is told there"
@@ -251,4 +249,4 @@ async def test_a_connection_that_is_lost_ends_it() -> None:
 async def test_a_body_that_may_have_begun_is_not_taken(head: bytes) -> None:
     owner = Owner(head)
     assert StraightBody.of(owner, Ration(), "lease") is None
-    assert not owner.transport.written
+    assert not owner.wire.written
