@@ -35,6 +35,7 @@ from leasehold.copying import (
     LeaseShell,
     SyncOptions,
     copy_in,
+    copy_out,
     lease_shell,
     look_over,
     sync_in,
@@ -55,7 +56,7 @@ def run() -> list[dict[str, Any]]:
             images.load(world.engine.url, images.tiny())
             image = _image_with_rsync(world.engine.url, folder)
             rows = _no_rsync() if image is None else asyncio.run(_code_rows(site, image, folder / "code"))
-            rows.append(asyncio.run(_copy_row(site, site.tiny, folder / "large")))
+            rows += asyncio.run(_copy_rows(site, site.tiny, folder / "large"))
             return [*rows, _log_row(site, site.tiny)]
 
 
@@ -99,28 +100,44 @@ async def _code_rows(site: Site, image: str, code: Path) -> list[dict[str, Any]]
     ]
 
 
-async def _copy_row(site: Site, image: str, large: Path) -> dict[str, Any]:
-    """A file that does not compress, into a container that runs."""
-    source = random.Random(0)
+async def _copy_rows(site: Site, image: str, large: Path) -> list[dict[str, Any]]:
+    """A file that does not compress, into a container that runs, and out of it."""
+    source, back = random.Random(0), large.with_name("back")
     with large.open("wb") as file:
         for _ in range(COPY_BYTES >> 20):
             file.write(source.randbytes(1 << 20))
-    ours, theirs = list[float](), list[float]()
+    ours, theirs, ours_out, theirs_out = list[float](), list[float](), list[float](), list[float]()
     lease = await asyncio.to_thread(site.rent, **{**_WORKLOAD, "image": image})
+    number = leasehold.parse_lease(lease)
     async with _pool(site) as pool:
         for _ in range(ROUNDS):
             with _container(site, image) as name:
-                began = time.perf_counter()
-                _quiet(["docker", "-H", site.world.engine.url, "cp", str(large), f"{name}:/large"])
-                theirs.append(time.perf_counter() - began)
+                theirs.append(_docker_cp(site, str(large), f"{name}:/large"))
+                theirs_out.append(_docker_cp(site, f"{name}:/large", str(back)))
+                back.unlink()
             began = time.perf_counter()
-            async with lease_shell(pool, leasehold.parse_lease(lease)) as shell:
+            async with lease_shell(pool, number) as shell:
                 await copy_in(shell, large, "/large")
             ours.append(time.perf_counter() - began)
-            async with lease_shell(pool, leasehold.parse_lease(lease)) as shell:
+            began = time.perf_counter()
+            async with lease_shell(pool, number) as shell:
+                await copy_out(shell, "/large", back)
+            ours_out.append(time.perf_counter() - began)
+            back.unlink()
+            async with lease_shell(pool, number) as shell:
                 await shell.ask("rm /large")
-        await pool.carry_out(leasehold.Close(leasehold.parse_lease(lease)))
-    return _row("files.cp_1gib", ours, theirs, CP_GOAL, "docker cp")
+        await pool.carry_out(leasehold.Close(number))
+    return [
+        _row("files.cp_1gib", ours, theirs, CP_GOAL, "docker cp"),
+        _row("files.cp_1gib_out", ours_out, theirs_out, CP_GOAL, "docker cp"),
+    ]
+
+
+def _docker_cp(site: Site, source: str, target: str) -> float:
+    """Seconds of a copy either way."""
+    began = time.perf_counter()
+    _quiet(["docker", "-H", site.world.engine.url, "cp", source, target])
+    return time.perf_counter() - began
 
 
 def _log_row(site: Site, image: str) -> dict[str, Any]:
@@ -138,6 +155,7 @@ def _log_row(site: Site, image: str) -> dict[str, Any]:
         began = time.perf_counter()
         asyncio.run(_read_log(site, lease, count))
         ours.append(time.perf_counter() - began)
+    site.renter("close", lease, "--yes")
     mine, reference = count / statistics.median(ours), count / statistics.median(theirs)
     return {
         "name": "logs.rate",

@@ -231,7 +231,7 @@ class ProcessStream:
         assert self._process is not None
         return self._process.pid
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data: bytes | memoryview) -> None:
         if self._terminal is not None:
             await asyncio.to_thread(os.write, self._terminal, data)
         elif self._process is not None and self._process.stdin is not None:

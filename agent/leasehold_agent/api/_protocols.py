@@ -11,6 +11,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.frames import Frame
 
 from leasehold_agent.access import READ_BYTES, Ration, Visitor
+from leasehold_agent.api._straight_body import STRAIGHT, StraightBody
 
 MOST_PIECES: Final = 1024
 """Fragments that a message may have; empty ones count for nothing in its length."""
@@ -29,6 +30,7 @@ def protocols(header_seconds: float, ration: Ration) -> tuple[type[asyncio.Proto
 
         def connection_made(self, transport: Any) -> None:
             self.visitor = self.app_state.get("visitor")
+            self.app_state[STRAIGHT] = self._straight_body
             super().connection_made(transport)
             self._expect_header()
 
@@ -43,6 +45,9 @@ def protocols(header_seconds: float, ration: Ration) -> tuple[type[asyncio.Proto
             if (wait := debt()) and self.conn.their_state is h11.IDLE:
                 self.flow.pause_reading()
                 self.loop.call_later(wait, self.flow.resume_reading)
+
+        def _straight_body(self) -> StraightBody | None:
+            return StraightBody.of(self, ration, _key(self.visitor))
 
         def on_response_complete(self) -> None:
             super().on_response_complete()

@@ -28,7 +28,7 @@ class PipeInput:
             with contextlib.suppress(OSError):  # where the kernel lets nobody have more, it does as it is
                 fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, ROOM)
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data: bytes | memoryview) -> None:
         """Comes back when the pipe has all of it. Raises ConnectionError once nobody reads, or it is closed."""
         rest = memoryview(data)
         while rest:

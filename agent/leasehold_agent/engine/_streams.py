@@ -25,6 +25,8 @@ _HEADER = 8  # stream type, three zero bytes, length of the frame
 _FRAME = struct.Struct(">B3xI")
 _ANSWER_SECONDS = 60.0
 _CHUNK = 1 << 16
+_OUTPUT = 1 << 18
+"""What is taken at once of what a command writes: all that a connection keeps. Each piece costs several turns."""
 _EXPORTED = 1 << 20
 _NO_SUCH, _CONFLICT = 404, 409
 _PARTING_SECONDS = 15.0
@@ -274,7 +276,7 @@ class DockerExec:
         self._lost = True
         self._writer.close()  # which ends what is read of it
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data: bytes | memoryview) -> None:
         """Raises ConnectionError once the command has closed its input or ended."""
         if not self._begun:
             self._begun = True  # no byte before it, and none after it, takes the other way
@@ -283,7 +285,7 @@ class DockerExec:
         if self._pipe is not None:
             await self._pipe.write(data)
             return
-        self._writer.write(data)
+        self._writer.write(bytes(data))  # it may keep what the engine does not take at once
         await self._writer.drain()
 
     async def _own_pipe(self) -> PipeInput | None:
@@ -315,7 +317,7 @@ class DockerExec:
     async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
         frames = None if self._tty else _Frames()
         try:
-            while data := await self._reader.read(_CHUNK):
+            while data := await self._reader.read(_OUTPUT):
                 self._heard += 1
                 if frames is None:
                     yield 1, data

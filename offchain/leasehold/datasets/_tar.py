@@ -10,6 +10,10 @@ from leasehold.datasets._walk import Entry, EntryKind
 from leasehold.errors import DatasetError, DatasetUnsafe
 
 _CHUNK: Final = 1 << 20
+_UNPACKED: Final = 1 << 17
+"""Bytes that are unpacked at once: each is copied several times, in memory that a processor has at hand, and that is
+not asked of the system for each of them anew.
+"""
 _BLOCK: Final = 512
 _MAX_HEADER: Final = 64 * 1024
 _EXTENDED: Final = (
@@ -87,7 +91,7 @@ def untar(
     hears of it and the rest goes on; DatasetTooLarge over the budget, DatasetError for what is no tar archive.
     """
     try:
-        with tarfile.open(fileobj=source, mode="r|", tarinfo=_BoundedInfo, bufsize=_CHUNK) as archive:
+        with tarfile.open(fileobj=source, mode="r|", tarinfo=_BoundedInfo, bufsize=_UNPACKED) as archive:
             for member in archive:
                 try:
                     _extract(archive, member, writer, budget, second_names=skip is not None)
@@ -99,7 +103,7 @@ def untar(
                 archive.members = []  # type: ignore[attr-defined]  # tarfile keeps all headers; typeshed hides them
     except (tarfile.TarError, UnicodeError) as error:
         raise DatasetError(f"The sealed data is no tar archive ({error})", "ask its publisher.") from error
-    while source.read(_CHUNK):
+    while source.read(_UNPACKED):
         pass
     writer.finish(skip)
 
@@ -133,7 +137,7 @@ def _file(archive: tarfile.TarFile, member: tarfile.TarInfo, writer: TreeWriter,
     budget.check(member.size)
     with writer.file(member.name, executable=bool(member.mode & 0o100)) as descriptor:
         offset = 0
-        while chunk := content.read(_CHUNK):
+        while chunk := content.read(_UNPACKED):
             budget.spend(len(chunk))
             write_all(descriptor, chunk, offset)
             offset += len(chunk)

@@ -99,6 +99,8 @@ DIRECT_SECONDS: Final = 3.0
 ANSWER_SECONDS: Final = 60.0
 PATIENCE_SECONDS: Final = 300.0
 TRUST_SECONDS: Final = 30.0
+HEARD: Final = 1 << 20
+"""Bytes of which the loop hears at once: to wake it for each piece costs more than the piece."""
 _PAUSES: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
 _MOST_ANSWER: Final = 4 * 1024 * 1024
 _PASSING = (ChainUnreachable, EngineUnavailable, TooManyRequests)
@@ -486,10 +488,13 @@ class AgentClient:
         """What a request about a command comes to, which `run` makes in a thread."""
         path = f"/v1/leases/{format_lease(lease)}{ending}"
         query = str(httpx.QueryParams({"command": orjson.dumps(list(command)).decode()}))
-        base, loop = await self._base(), asyncio.get_running_loop()
+        base, loop, unheard = await self._base(), asyncio.get_running_loop(), 0
 
         def heard(count: int) -> None:
-            loop.call_soon_threadsafe(counted, count)
+            nonlocal unheard
+            if (unheard := unheard + count) >= HEARD:
+                loop.call_soon_threadsafe(counted, unheard)
+                unheard = 0
 
         async def ask() -> Answer:
             signed = await self._sign("POST", path, query, "lease.exec", lease, EMPTY_BODY)
@@ -509,6 +514,9 @@ class AgentClient:
         except OSError as error:
             self._found = None
             raise AgentUnreachable(f"The agent at {base} does not answer: {error};", "try again.") from error
+        finally:
+            if unheard:
+                counted(unheard)
 
     # How
 
