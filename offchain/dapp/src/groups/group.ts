@@ -54,7 +54,8 @@ export function makeGroup(accounts: Address, threshold: number, named: readonly 
 
 /** What identifies a group, as it stands in its proofs behind their kind. */
 export function encodeGroup({ threshold, signers, salt }: Pick<Group, "threshold" | "signers" | "salt">): Hex {
-  return concat([numberToHex(threshold, { size: 1 }), numberToHex(signers.length, { size: 1 }), ...signers, salt]);
+  const counts = [numberToHex(threshold, { size: 1 }), numberToHex(signers.length, { size: 1 })];
+  return concat([...counts, ...signers.map((signer) => signer.toLowerCase() as Hex), salt]);
 }
 
 /** Where CREATE2 puts the clone: of the first contract that `Accounts` made. */

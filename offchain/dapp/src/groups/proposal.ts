@@ -199,11 +199,16 @@ async function holds(chain: PublicClient, place: Place, proposal: Proposal, sign
 
 // ------------------------------------------------------------------------------------------------ what is brought
 
-export type SignTypedData = (request: SigningRequest) => Promise<Hex>;
+type Execution712 = ReturnType<typeof executeRequest>;
+type Safe712 = ReturnType<typeof safeRequest>;
+/** A wallet that signs either. */
+export type SignTypedData = ((request: Execution712) => Promise<Hex>) & ((request: Safe712) => Promise<Hex>);
 
 /** One signer's proof. */
 export async function signProposal(place: Place, proposal: Proposal, signTypedData: SignTypedData): Promise<Hex> {
-  return concat(["0x01", await signTypedData(signingRequest(place, proposal))]);
+  const request = signingRequest(place, proposal);
+  const signature = request.primaryType === "Execute" ? await signTypedData(request) : await signTypedData(request);
+  return concat(["0x01", signature]);
 }
 
 /** The proposal as it travels. */
