@@ -32,8 +32,8 @@ DAPP: Final = Path("offchain/dapp/src")
 HEAD: Final = "// Made by scripts/dapp.py: do not edit.\n"
 
 FUNCTIONS: Final = {
-    "accounts", "balanceOf", "cancelUnstarted", "close", "companions", "deposit", "depositWithPermit", "extend", "leaseOf",
-    "machineOf", "multicall", "open", "params", "paramsVersion", "reject", "token", "withdraw",
+    "accounts", "balanceOf", "cancelUnstarted", "close", "companions", "deposit", "depositWithPermit", "extend",
+    "leaseOf", "machineOf", "multicall", "open", "params", "paramsVersion", "reject", "token", "withdraw",
 }  # fmt: skip
 """What the renter's pages read and send. A browser loads no ABI that it never encodes with."""
 EVENTS: Final = {

@@ -363,9 +363,9 @@ _PARTS = {
     "_queries": ("Changed",),
     "_records": (
         "ChallengeRecord", "DelegateRecord", "FaultRecord", "GroupRecord", "Income", "LeaseEvent",
-        "LeaseRecord", "LeaseTotals", "Ledger", "LedgerEntry", "LicenceRecord", "LossRecord", "MachineRecord", "OfferRecord",
-        "ParamsRecord", "PoolRecord", "PriceChange", "RatingRecord", "RoundRecord", "SeatRecord",
-        "ServiceRecord", "VoteRecord",
+        "LeaseRecord", "LeaseTotals", "Ledger", "LedgerEntry", "LicenceRecord", "LossRecord", "MachineRecord",
+        "OfferRecord", "ParamsRecord", "PoolRecord", "PriceChange", "RatingRecord", "RoundRecord",
+        "SeatRecord", "ServiceRecord", "VoteRecord",
     ),
     "_rpc": ("BlockHeader", "Rpc"),
     "_sender": ("Sender", "Sends"),

@@ -158,9 +158,7 @@ class Gathering:
         open_ = wanted.where(proposals.c.deadline >= int(self._now())).limit(MOST_GROUPS)
         async with self._engine.connect() as connection:
             rows = (await connection.execute(open_)).all()
-        return {
-            account: ProposalFile.model_validate_json(document).group for account, document in rows
-        }
+        return {account: ProposalFile.model_validate_json(document).group for account, document in rows}
 
     async def _proposal(self, account: str, digest: str) -> Proposal:
         here = (proposals.c.digest == digest) & (proposals.c.account == account)
@@ -203,7 +201,9 @@ class Gathering:
         """Forgets what is over, and this one if it was here. Raises QuotaUsed."""
         over = select(proposals.c.digest).where(proposals.c.deadline < int(self._now()))
         await connection.execute(delete(signatures).where(signatures.c.digest.in_(over)))
-        await connection.execute(delete(signers).where(signers.c.digest.in_(over) | (signers.c.digest == digest)))
+        await connection.execute(
+            delete(signers).where(signers.c.digest.in_(over) | (signers.c.digest == digest))
+        )
         await connection.execute(delete(proposals).where(proposals.c.deadline < int(self._now())))
         await connection.execute(delete(proposals).where(proposals.c.digest == digest))
         rows = select(func.count()).select_from(proposals)

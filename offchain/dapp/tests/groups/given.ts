@@ -7,8 +7,8 @@ import {
   decodeFunctionData,
   encodeFunctionResult,
   type Hex,
-  parseAbi,
   type PublicClient,
+  parseAbi,
 } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import type { Pool } from "../../src/chain";

@@ -1,5 +1,5 @@
 /** Groups as the library has them: addresses, digests and proofs, to the byte. */
-import { concat, encodeFunctionData, hashTypedData, type Hex, slice } from "viem";
+import { concat, encodeFunctionData, type Hex, hashTypedData, slice, zeroHash } from "viem";
 import { expect, test } from "vitest";
 import { controllerAbi } from "../../src/chain/generated/abi";
 import {
@@ -25,9 +25,12 @@ const [ada, grace, edsger] = signers as [(typeof signers)[0], (typeof signers)[0
 const close = encodeFunctionData({ abi: controllerAbi, functionName: "close", args: [12n << 16n] });
 const chain = chainWith([]);
 
-test.each(vectors.groups)("the group “$name” has the library's address", ({ accounts, threshold, signers, salt, account }) => {
-  expect(makeGroup(accounts, threshold, [...signers].reverse(), salt).account).toBe(account);
-});
+test.each(vectors.groups)(
+  "the group “$name” has the library's address",
+  ({ accounts, threshold, signers, salt, account }) => {
+    expect(makeGroup(accounts, threshold, [...signers].reverse(), salt).account).toBe(account);
+  },
+);
 
 test("a digest is the library's, whatever the nonce", () => {
   const [vector] = vectors.vectors.filter(({ name }) => name === "Execute");
@@ -48,7 +51,11 @@ test("two of three sign, and their proof is the library's to the byte", async ()
       return [made.signers[index], concat(["0x01", slice(bytes, from + 2, from + 67)])];
     }),
   ) as ReadonlyMap<`0x${string}`, Hex>;
-  const proposal = { group: made, digest: vector.digest, execution: { account: made.account, calls: [], nonce: 0n, deadline: 0n } };
+  const proposal = {
+    group: made,
+    digest: vector.digest,
+    execution: { account: made.account, calls: [], nonce: 0n, deadline: 0n },
+  };
   expect(proofOf(proposal, signatures)).toBe(bytes);
   expect(() => proofOf(proposal, new Map([...signatures].slice(0, 1)))).toThrow("1 more must sign.");
 });
@@ -89,7 +96,7 @@ test.each([
 ])("%s is said in words", (name, words) => {
   const request = {
     ...{ machine: 7, revision: 3, share: 8, placement: 0, duration: 3_600, maxPrice: 2_400_000n, spot: false },
-    ...{ allowUnverified: false, workload: `0x${"ab".repeat(32)}`, settle: [], reuse: 0n, backup: `0x${"00".repeat(32)}` },
+    ...{ allowUnverified: false, workload: zeroHash, settle: [], reuse: 0n, backup: zeroHash },
   } as const;
   const data = {
     open: encodeFunctionData({ abi: controllerAbi, functionName: "open", args: [request] }),

@@ -54,7 +54,10 @@ test("a proposal that is swapped under its link is refused", async () => {
 test("another group's proposal is not shown under this one", async () => {
   const other = proposed(withdraw(1n), makeGroup(ACCOUNTS, 1, [ada.address]));
   answering({
-    [`groups/${group.account}/proposals`]: () => ({ items: [{ proposal: said(other) }, { proposal: said() }], total: 2 }),
+    [`groups/${group.account}/proposals`]: () => ({
+      items: [{ proposal: said(other) }, { proposal: said() }],
+      total: 2,
+    }),
   });
   const open = await openProposals(chain, place, group);
   expect(open.gathered.map((each) => each.proposal)).toEqual([proposal]);
@@ -82,7 +85,13 @@ test.each([
   ["a function that it does not have", pool.controller, "0xdeadbeef" as Hex],
   ["bytes behind its arguments", pool.controller, concat([withdraw(1n), "0x00"])],
   ["a whole word behind its arguments", pool.controller, concat([withdraw(1n), `0x${"00".repeat(32)}`])],
-  ["dirt above an address", pool.controller, withdraw(1n).replace("0x", "0x").replace(/^(0x.{8})0/, "$11") as Hex],
+  [
+    "dirt above an address",
+    pool.controller,
+    withdraw(1n)
+      .replace("0x", "0x")
+      .replace(/^(0x.{8})0/, "$11") as Hex,
+  ],
   ["nothing", pool.controller, "0x" as Hex],
 ])("a call of %s cannot be shown, so nobody signs it", (_, target, data) => {
   expect(() => decodeCall({ target, data }, place)).toThrow(expect.objectContaining({ code: "call-unreadable" }));
@@ -117,7 +126,9 @@ test("groups whose address is another, or for which one does not sign, are not s
   const { threshold, salt } = group;
   const item = { account: group.account, threshold, signers: group.signers, salt, safe: false };
   answering({
-    groups: () => ({ items: [item, { ...item, threshold: 1 }, { ...item, account: STRANGER }, { ...item, signers: 7 }] }),
+    groups: () => ({
+      items: [item, { ...item, threshold: 1 }, { ...item, account: STRANGER }, { ...item, signers: 7 }],
+    }),
   });
   expect(await groupsOf(place, ada.address)).toEqual([group]);
   expect(await groupsOf(place, STRANGER)).toEqual([]);

@@ -248,9 +248,7 @@ async def test_a_body_is_bounded(page: httpx.AsyncClient) -> None:
     assert answer.status_code == 400
 
 
-async def test_who_may_sign_is_told_which_groups_ask(
-    engine: AsyncEngine, chain: Chain, clock: Clock
-) -> None:
+async def test_who_may_sign_is_told_which_groups_ask(engine: AsyncEngine, chain: Chain, clock: Clock) -> None:
     """Also of a Safe: the chain was asked who owns it when the proposal was brought."""
     gathering = Gathering(engine, DEPLOYMENT, chain, chain.is_authorized, now=clock)  # type: ignore[arg-type]
     safe = Safe(2, tuple(signer.address for signer in SIGNERS), at=SAFE, chain=31337)
