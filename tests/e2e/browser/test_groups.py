@@ -112,7 +112,8 @@ def test_two_of_three_rent_a_machine_together_and_close_the_lease(
     grace.open(rental)
     what = grace.page.get_by_role("region", name="What is signed")
     expect(what).to_contain_text(
-        f"Rent 1 of machine {site.machine} for 1h: at most 2.4 TUSD go from the ledger into escrow."
+        f"Rent 1 of machine {site.machine} for 1h, even if nobody has measured it: "
+        "at most 2.4 TUSD go from the ledger into escrow."
     )
     shown(grace.page, "together")
     grace.press("Sign this with your wallet")

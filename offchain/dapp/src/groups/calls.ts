@@ -86,8 +86,9 @@ const SENTENCES: Readonly<Record<string, (given: Given, money: Money) => string>
   "Controller.open": ({ request }, money) => {
     const most = cost(request.maxPrice, request.share, request.duration, true);
     const what = `${formatShare(request.share)} of machine ${request.machine} for ${formatDuration(request.duration)}`;
-    const spot = request.spot ? " at the spot price, which its provider may end" : "";
-    return `Rent ${what}${spot}: at most ${exact(most, money)} go from the ledger into escrow.`;
+    const spot = request.spot ? ", at the spot price, which its provider may end" : "";
+    const measured = request.allowUnverified ? ", even if nobody has measured it" : "";
+    return `Rent ${what}${spot}${measured}: at most ${exact(most, money)} go from the ledger into escrow.`;
   },
   "Controller.extend": ({ lease, duration }) =>
     `Extend lease ${formatLease(lease)} by ${formatDuration(duration)}: what that costs goes from the ledger into escrow.`,

@@ -68,6 +68,12 @@ function What({ account, gathered, calls }: { account: Account; gathered: Gather
         <Link to={routeOf(group)}>{group.safe ? "The Safe" : "The group"}</Link> <Address address={group.account} />{" "}
         does this and nothing else, at once and whole, until <Time at={Number(execution.deadline)} />.
       </p>
+      {opens(calls) && (
+        <p className="small soft">
+          What runs there is sealed to the machine: the workload's digest stands below, and for the rest you take the word
+          of whoever proposed it.
+        </p>
+      )}
       <details>
         <summary>Every value that is signed</summary>
         <dl className="exactly">
@@ -92,6 +98,10 @@ function What({ account, gathered, calls }: { account: Account; gathered: Gather
       </details>
     </section>
   );
+}
+
+function opens(calls: readonly DecodedCall[]): boolean {
+  return calls.some(({ name, inner }) => name === "open" || name === "openWithOffer" || opens(inner));
 }
 
 function Signing({ account, place, gathered, onSigned }: Props) {
