@@ -13,7 +13,7 @@ from devnet.account import TOKEN, Account
 from devnet.safe import make_safe
 from devnet.site import Site
 from devnet.world import World
-from leasehold.chain import LeaseClosed, LeaseOpened, LocalSigner, Pool, Rpc
+from leasehold.chain import LeaseClosed, LeaseOpened, LeaseStarted, LocalSigner, Pool, Rpc, format_lease
 from leasehold.chain.typed import Group
 
 from .conftest import LIMIT
@@ -102,7 +102,8 @@ def test_two_of_three_rent_a_machine_together_and_close_the_lease(
     pay = ada.page.get_by_role("region", name="Pay into its ledger")
     pay.get_by_label(re.compile("^Amount in")).fill("50")
     ada.press("Pay in 50 TUSD")
-    expect(pay.get_by_text("Mined: a reorganisation could still undo it").last).to_be_visible()
+    holds = ada.page.get_by_role("region", name="Who signs, and what it holds")
+    expect(holds).to_contain_text("50.00")
     assert patron.ledger(account) == 50 * TOKEN
     shown(ada.page, "group")
 
@@ -130,11 +131,11 @@ def test_two_of_three_rent_a_machine_together_and_close_the_lease(
     assert edsger.wallet.signed == []
     (opened,) = site.here(LeaseOpened)
     assert (opened.tenant, opened.deposit) == (account, PRICE)
-    lease = opened.lease >> 16
+    lease = format_lease(opened.lease)
     for member in (ada, grace, edsger):  # each sees it, by the chain
         expect(member.page.get_by_role("link", name=f"Go to lease {lease}")).to_be_visible()
     shown(edsger.page, "carried-out")
-    site.until(lambda: site.containers(str(lease)))
+    site.until(lambda: site.events(LeaseStarted, lease))
 
     # And closes it the same way: what is unused comes back into the group's ledger.
     grace.open(link)
@@ -171,7 +172,7 @@ def test_owners_of_a_safe_rent_by_their_signatures(
     carried_out(edsger, rental)
     (opened,) = site.here(LeaseOpened)
     assert (opened.tenant, opened.deposit) == (safe, PRICE)
-    site.until(lambda: site.containers(str(opened.lease >> 16)))
+    site.until(lambda: site.events(LeaseStarted, format_lease(opened.lease)))
 
 
 def test_a_gateway_that_changes_a_proposal_gets_no_signature(
