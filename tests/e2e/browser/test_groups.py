@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from devnet.account import TOKEN, Account
 from devnet.safe import make_safe
-from devnet.site import Site
+from devnet.site import Site, make_site
 from devnet.world import World
 from leasehold.chain import LeaseClosed, LeaseOpened, LeaseStarted, LocalSigner, Pool, Rpc, format_lease
 from leasehold.chain.typed import Group
@@ -22,6 +22,13 @@ from .wallets import TestWallet
 pytestmark = pytest.mark.slow
 
 PRICE = 24 * 10**17
+
+
+@pytest.fixture(scope="module")
+def site(world: World) -> Iterator[Site]:
+    """One machine for all of them."""
+    with make_site(world) as made:
+        yield made
 
 
 class Member:
@@ -129,7 +136,7 @@ def test_two_of_three_rent_a_machine_together_and_close_the_lease(
     # The third has signed nothing, and carries it out.
     carried_out(edsger, rental)
     assert edsger.wallet.signed == []
-    (opened,) = site.here(LeaseOpened)
+    opened = site.here(LeaseOpened)[-1]
     assert (opened.tenant, opened.deposit) == (account, PRICE)
     lease = format_lease(opened.lease)
     for member in (ada, grace, edsger):  # each sees it, by the chain
@@ -146,7 +153,7 @@ def test_two_of_three_rent_a_machine_together_and_close_the_lease(
     expect(edsger.page.get_by_text(f"Close lease {lease}: what is unused comes back")).to_be_visible()
     edsger.press("Sign this with your wallet")
     carried_out(ada, closing)
-    (closed,) = site.here(LeaseClosed)
+    closed = site.here(LeaseClosed)[-1]
     assert patron.ledger(account) == 50 * TOKEN - PRICE + closed.refunded
 
 
@@ -170,7 +177,7 @@ def test_owners_of_a_safe_rent_by_their_signatures(
     assert signed["primaryType"] == "SafeMessage"
     assert signed["domain"] == {"chainId": 31337, "verifyingContract": safe}
     carried_out(edsger, rental)
-    (opened,) = site.here(LeaseOpened)
+    opened = site.here(LeaseOpened)[-1]
     assert (opened.tenant, opened.deposit) == (safe, PRICE)
     site.until(lambda: site.events(LeaseStarted, format_lease(opened.lease)))
 
