@@ -21,7 +21,7 @@ import "./groups.css";
 export default function GroupPage() {
   const shown = useParams().group ?? "";
   return (
-    <Page title={`Group ${shortAddress(shown)}`} command="leasehold group status">
+    <Page title={`Group ${shortAddress(shown)}`} command="leasehold group show lab">
       <WithPlace why="Connect your wallet to see whether it signs for this group, and what there is to sign.">
         {(account, place) => <FoundGroup account={account} place={place} shown={shown} />}
       </WithPlace>
@@ -55,14 +55,14 @@ function GroupView({ account, place, group }: { account: Account; place: Place; 
         <Facts
           facts={[
             [
-              "Is",
+              "Kind",
               group.safe ? "a Safe, by its owners as the chain has them" : "a group, whose address its signers make",
             ],
             ["Address", <Address key="address" address={group.account} />],
             ["Must sign", `${group.threshold} of ${group.signers.length}`],
             [
               "Signers",
-              <ul key="signers" className="plain">
+              <ul key="signers" className="signers">
                 {group.signers.map((signer) => (
                   <li key={signer}>
                     <Address address={signer} /> {signer === account.sender.account && "(your wallet)"}
