@@ -70,8 +70,8 @@ function What({ account, gathered, calls }: { account: Account; gathered: Gather
       </p>
       {opens(calls) && (
         <p className="small soft">
-          What runs there is sealed to the machine: the workload's digest stands below, and for the rest you take the word
-          of whoever proposed it.
+          What runs there is sealed to the machine: the workload's digest stands below, and for the rest you take the
+          word of whoever proposed it.
         </p>
       )}
       <details>
