@@ -154,7 +154,7 @@ class Gathering:
 
     # ------------------------------------------------------------------------------------------------------ privately
 
-    async def _terms(self, wanted: Select[tuple[str, str]]) -> dict[str, GroupTerms]:
+    async def _terms(self, wanted: Select[Any, Any]) -> dict[str, GroupTerms]:
         open_ = wanted.where(proposals.c.deadline >= int(self._now())).limit(MOST_GROUPS)
         async with self._engine.connect() as connection:
             rows = (await connection.execute(open_)).all()
