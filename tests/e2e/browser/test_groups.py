@@ -82,6 +82,11 @@ def proposed(member: Member, site: Site, group: str) -> str:
     return page.url
 
 
+def same(one: str, other: str) -> bool:
+    """Whether they are one address, with or without its checksum."""
+    return one.lower() == other.lower()
+
+
 def carried_out(member: Member, link: str) -> None:
     """By somebody who need not have signed."""
     member.open(link)
@@ -129,9 +134,11 @@ def test_two_of_three_rent_a_machine_together_and_close_the_lease(
     (signed,) = grace.wallet.signed
     (own,) = [message for message in ada.wallet.signed if message["primaryType"] == "Execute"]
     assert signed == own
-    assert signed["message"]["account"] == account
-    assert signed["domain"]["verifyingContract"] == site.world.facts["accounts"]
-    assert [call["target"] for call in signed["message"]["calls"]] == [site.world.facts["controller"]]
+    facts = site.world.facts
+    assert same(signed["message"]["account"], account)
+    assert same(signed["domain"]["verifyingContract"], facts["accounts"])
+    (call,) = signed["message"]["calls"]
+    assert same(call["target"], facts["controller"])
 
     # The third has signed nothing, and carries it out.
     carried_out(edsger, rental)
@@ -175,7 +182,9 @@ def test_owners_of_a_safe_rent_by_their_signatures(
     expect(grace.page.get_by_text("2 of 2")).to_be_visible()
     (signed,) = grace.wallet.signed
     assert signed["primaryType"] == "SafeMessage"
-    assert signed["domain"] == {"chainId": 31337, "verifyingContract": safe}
+    assert int(signed["domain"].pop("chainId")) == 31337
+    assert same(signed["domain"].pop("verifyingContract"), safe)
+    assert signed["domain"] == {}
     carried_out(edsger, rental)
     opened = site.here(LeaseOpened)[-1]
     assert (opened.tenant, opened.deposit) == (safe, PRICE)

@@ -46,6 +46,7 @@ export function useOwnGroups({ chain, sender }: Account, place: Place | undefine
         .filter((group) => group.signers.includes(sender.account));
     },
     enabled: place !== undefined,
+    staleTime: 0, // another page may have kept one meanwhile
   });
 }
 

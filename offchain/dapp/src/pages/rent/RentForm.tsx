@@ -88,7 +88,7 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
         account={sender.account}
         groups={groups.data ?? []}
         chosen={group}
-        lost={url.as !== "" && groups.data !== undefined && !group}
+        lost={url.as !== "" && groups.data !== undefined && !groups.isFetching && !group}
         onChoose={(as) => onUrl({ as })}
       />
       <Shape machine={machine.data} share={share} seconds={url.seconds} onChange={onUrl} />
