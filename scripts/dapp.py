@@ -32,14 +32,19 @@ DAPP: Final = Path("offchain/dapp/src")
 HEAD: Final = "// Made by scripts/dapp.py: do not edit.\n"
 
 FUNCTIONS: Final = {
-    "accounts", "balanceOf", "cancelUnstarted", "close", "deposit", "depositWithPermit", "extend", "leaseOf",
-    "machineOf", "multicall", "open", "params", "paramsVersion", "reject", "token", "withdraw",
+    "accounts", "balanceOf", "cancelUnstarted", "close", "companions", "deposit", "depositWithPermit", "extend",
+    "leaseOf", "machineOf", "multicall", "open", "params", "paramsVersion", "reject", "token", "withdraw",
 }  # fmt: skip
 """What the renter's pages read and send. A browser loads no ABI that it never encodes with."""
 EVENTS: Final = {
     "ContactSet", "LeaseCancelled", "LeaseClosed", "LeaseDeclined", "LeaseExtended", "LeaseOpened", "LeaseRejected",
     "LeaseStarted", "LeaseTerminated", "ResultPublished",
 }  # fmt: skip
+
+OF_ACCOUNTS: Final = {"Executed", "deployGroup", "execute", "groupAddress", "isAuthorized", "nonceOf"}
+"""What the groups' pages ask of `Accounts`."""
+PROPOSABLE: Final = ("Controller", "Accounts", "Committee", "Faults", "Reputation", "Directory")
+"""Whose calls a group can be asked to sign."""
 
 Entry = dict[str, Any]
 
@@ -67,10 +72,42 @@ def typescript(name: str, value: object, *, constant: bool = True) -> str:
     return f"export const {name} = {text}{' as const' if constant else ''};\n"
 
 
+def abi_of(root: Path, contract: str) -> list[Entry]:
+    abi: list[Entry] = json.loads((root / ABI / f"{contract}.json").read_text())
+    return abi
+
+
 def pool_abi(root: Path) -> list[Entry]:
-    """What the pool can be asked, says and refuses with, the token's and OpenZeppelin's refusals among them."""
-    abi: list[Entry] = json.loads((root / ABI / "Controller.json").read_text())
-    return [*controller_abi(abi), *({"type": "error", **error} for error in borrowed()[0])]
+    """What the pool can be asked, says and refuses with; among it the refusals of `Accounts`, by which it is called, of
+    the token and of OpenZeppelin.
+    """
+    abi = controller_abi(abi_of(root, "Controller"))
+    known = {entry["name"] for entry in abi if entry["type"] == "error"}
+    for error in [*abi_of(root, "Accounts"), *({"type": "error", **error} for error in borrowed()[0])]:
+        if error["type"] == "error" and error["name"] not in known:
+            known.add(error["name"])
+            abi.append(plain(error))
+    return abi
+
+
+def accounts_file(root: Path) -> str:
+    abi = [plain(entry) for entry in abi_of(root, "Accounts") if entry.get("name") in OF_ACCOUNTS]
+    return HEAD + typescript("accountsAbi", abi)
+
+
+def proposable_file(root: Path) -> str:
+    """Every call that changes something, by contract: what is none of these, no page has anybody sign."""
+    calls = {
+        contract: [
+            plain(entry)
+            for entry in abi_of(root, contract)
+            if entry["type"] == "function" and entry["stateMutability"] not in ("view", "pure")
+        ]
+        for contract in PROPOSABLE
+    }
+    typed = "Readonly<Record<string, Abi>>"
+    text = json.dumps(calls, ensure_ascii=False)
+    return f'{HEAD}import type {{ Abi }} from "viem";\n\nexport const proposable = {text} as {typed};\n'
 
 
 def abi_file(root: Path) -> str:
@@ -133,6 +170,8 @@ def render(root: Path = ROOT) -> dict[Path, str]:
     return {
         DAPP / "chain/generated/abi.ts": abi_file(root),
         DAPP / "chain/generated/errors.ts": errors_file(root),
+        DAPP / "groups/generated/accounts.ts": accounts_file(root),
+        DAPP / "groups/generated/proposable.ts": proposable_file(root),
         DAPP / "sealing/generated/templates.ts": templates_file(),
         DAPP / "agent/generated/wire.ts": wire_file(),
     }

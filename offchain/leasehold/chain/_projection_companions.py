@@ -348,6 +348,15 @@ def _delegate_spent(rows: Rows, e: ev.DelegateSpent) -> None:
     rows.change(tables.delegates, e, subject, {"since": since, "spent": e.spent})
 
 
+def _group_deployed(rows: Rows, e: ev.GroupDeployed) -> None:
+    packed = b"".join(bytes.fromhex(signer[2:]) for signer in e.signers)
+    group = {"account": e.account, "threshold": e.threshold, "signers": packed, "salt": e.salt}
+    rows.put(tables.groups, e, {"account": e.account}, group)
+    for entry, signer in enumerate(e.signers):
+        member = {"account": e.account, "member": signer}
+        rows.put(tables.members, e, member, {**member, "entry": entry})
+
+
 def period_begin(since: int, period: int, now: int) -> int:
     """When the period began that `now` is in: periods follow one another without a gap from `since` on."""
     return since if not period else since + (now - since) // period * period
@@ -383,4 +392,5 @@ HANDLERS: Mapping[type[Event], Callable[[Rows, Any], None]] = {
     ev.OffersCancelled: _offers_cancelled,
     ev.DelegateSet: _delegate_set,
     ev.DelegateSpent: _delegate_spent,
+    ev.GroupDeployed: _group_deployed,
 }

@@ -22,6 +22,7 @@ from leasehold.chain._records import (
     ChallengeRecord,
     DelegateRecord,
     FaultRecord,
+    GroupRecord,
     Income,
     LeaseEvent,
     LeaseRecord,
@@ -44,6 +45,7 @@ from leasehold.chain._rows import (
     LOG_INDEX_BITS,
     coded,
     fault_record,
+    group_record,
     lease_event,
     lease_record,
     ledger_entry,
@@ -57,6 +59,7 @@ from leasehold.chain._versions import SCHEMA
 
 _ENTRIES = 4  # more than one event makes of the ledger's
 _IDS_A_STATEMENT = 1_000
+_MOST_GROUPS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,6 +428,27 @@ class Queries:
         """Who may act for whom in this pool; those whose delegation was ended are left out."""
         rows = await self._of(tables.delegates, account=account)
         return [DelegateRecord(**only(DelegateRecord, row)) for row in rows if row["since"]]
+
+    async def groups_of(self, member: str) -> list[GroupRecord]:
+        """Groups that the account signs for and somebody has deployed, the newest first, 200 at most. Others the chain
+        does not tell of: their addresses stand for themselves.
+        """
+        joined = (tables.groups.c.pool == tables.members.c.pool) & (
+            tables.groups.c.place == tables.members.c.place
+        )
+        query = (
+            sa.select(tables.groups)
+            .join(tables.members, joined)
+            .where(tables.members.c.pool == self.pool_key, tables.members.c.member == member)
+            .order_by(tables.groups.c.place.desc())
+            .limit(_MOST_GROUPS)
+        )
+        return [group_record(row) for row in await self._rows(query)]
+
+    async def group(self, account: str) -> GroupRecord | None:
+        """Whose the account is, if it is a group's that somebody has deployed."""
+        rows = await self._of(tables.groups, account=account)
+        return group_record(rows[0]) if rows else None
 
     async def offers(self, provider: str) -> list[OfferRecord]:
         """Bits of the provider's offers that are used or cancelled, by word."""

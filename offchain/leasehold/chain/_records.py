@@ -287,6 +287,18 @@ class LicenceRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupRecord:
+    """A group whose account somebody deployed, which says on the chain who its signers are: any pool's, since groups
+    belong to none. signers: ascending. salt: 32 bytes.
+    """
+
+    account: str
+    threshold: int
+    signers: tuple[str, ...]
+    salt: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class DelegateRecord:
     """cap: in each `period` of seconds, 0 for ever. spent: since `since`."""
 

@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from eth_utils.address import to_checksum_address
+
 from leasehold.chain._records import (
     FaultRecord,
+    GroupRecord,
     LeaseEvent,
     LeaseRecord,
     LedgerEntry,
@@ -29,6 +32,7 @@ from leasehold.chain._types import (
 
 LOG_INDEX_BITS = 24
 SEAT_BYTES = 4
+ADDRESS_BYTES = 20
 T = TypeVar("T", ServiceRecord, LicenceRecord)
 
 
@@ -154,6 +158,14 @@ def round_record(row: Mapping[str, Any]) -> RoundRecord:
         int.from_bytes(seats[at : at + SEAT_BYTES], "big") for at in range(0, len(seats), SEAT_BYTES)
     )
     return RoundRecord(**{**only(RoundRecord, row), "state": RoundState(row["state"]), "seats": drawn})
+
+
+def group_record(row: Mapping[str, Any]) -> GroupRecord:
+    packed = row["signers"]
+    signers = tuple(
+        to_checksum_address(packed[at : at + ADDRESS_BYTES]) for at in range(0, len(packed), ADDRESS_BYTES)
+    )
+    return GroupRecord(**{**only(GroupRecord, row), "signers": signers})
 
 
 def coded(record: type[T], row: Mapping[str, Any]) -> T:

@@ -39,6 +39,7 @@ from leasehold.chain._records import (
     ChallengeRecord,
     DelegateRecord,
     FaultRecord,
+    GroupRecord,
     LicenceRecord,
     LossRecord,
     OfferRecord,
@@ -233,6 +234,23 @@ _index(ratings, "provider", "lease")
 services = _versions("chain_services", ServiceRecord, ("account", "kind"), kind=bytes)
 licences = _versions("chain_licences", LicenceRecord, ("account", "kind"), kind=bytes)
 delegates = _versions("chain_delegates", DelegateRecord, ("account", "delegate"))
+groups = _versions("chain_groups", GroupRecord, ("account",), signers=bytes)  # twenty bytes each
+
+# Who signs for which group: of one log as many rows as the group has signers.
+members = Table(
+    "chain_members",
+    metadata,
+    _pool(),
+    _column("place", int, key=True),
+    Column("entry", Integer, primary_key=True, autoincrement=False),
+    _column("member", str),
+    _column("account", str),
+    Column("event", String(32), nullable=False),
+    Column("tx_hash", LargeBinary(32), nullable=False),
+    sqlite_with_rowid=False,
+    info={"subject": ("account", "member")},
+)
+_index(members, "member", "place")
 
 # Bits of offers that are used or cancelled, and by which lease if the version is of a use.
 offers = _versions("chain_offers", OfferRecord, ("provider", "word"))
@@ -248,6 +266,8 @@ COMPANIONS = (
     services,
     licences,
     delegates,
+    groups,
+    members,
     offers,
 )
 VERSIONED = (ledger, machines, leases, params, states, *COMPANIONS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from leasehold.chain._types import ZERO_ADDRESS, Uint256
 
-SCHEMA = "0001"
+SCHEMA = "0002"
 """The form of the tables. An index of another form is made anew from the chain."""
 
 

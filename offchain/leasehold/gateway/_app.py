@@ -16,6 +16,7 @@ from leasehold.gateway._document_routes import router as documents
 from leasehold.gateway._figure_routes import router as figures
 from leasehold.gateway._front import Front
 from leasehold.gateway._gateway import Gateway
+from leasehold.gateway._group_routes import router as groups
 from leasehold.gateway._health_routes import router as health
 from leasehold.gateway._lease_routes import router as leases
 from leasehold.gateway._live_routes import router as live
@@ -68,7 +69,7 @@ def create_app(settings: GatewaySettings, *, opening: Opening = opened) -> FastA
     app.state.counted = Counter[int]()
     app.add_middleware(Front, settings=settings, counted=app.state.counted)
     answer_problems(app)
-    for router in (health, pools, machines, leases, figures, providers, committee, documents, live):
+    for router in (health, pools, machines, leases, figures, providers, committee, groups, documents, live):
         app.include_router(router)
     for router in routers_of_parts:
         app.include_router(router)

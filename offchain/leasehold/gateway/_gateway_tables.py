@@ -74,6 +74,14 @@ proposals = Table(
 )
 """What groups are asked to sign, without signatures."""
 
+signers = Table(
+    "gateway_signers",
+    metadata,
+    Column("digest", String(66), primary_key=True),
+    Column("signer", String(42), primary_key=True, index=True),
+)
+"""Who may sign which proposal."""
+
 signatures = Table(
     "gateway_signatures",
     metadata,

@@ -17,14 +17,14 @@ from eth_utils.address import is_checksum_address
 from eth_utils.crypto import keccak
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, JsonValue
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import Select, delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from leasehold.agreements import Proposal, ProposalFile, SignatureFile, unhex
+from leasehold.agreements import GroupTerms, Proposal, ProposalFile, SignatureFile, unhex
 from leasehold.chain import Deployment, Rpc
 from leasehold.chain.typed import IsAuthorized, Proof, ProofKind, Safe, read_safe
 from leasehold.gateway._bodies import json_body, read_json
-from leasehold.gateway._gateway_tables import proposals, signatures
+from leasehold.gateway._gateway_tables import proposals, signatures, signers
 from leasehold.gateway._parts import PartOf
 from leasehold.gateway._refusals import BadRequest, Conflicting, KeepsNoMore, NotHere, QuotaUsed
 
@@ -35,6 +35,8 @@ MOST_SECONDS: Final = 60 * 86_400
 MOST_OF_A_GROUP: Final = 32
 MOST_ALTOGETHER: Final = 50_000
 _DIGEST: Final = re.compile("0x[0-9a-f]{64}")
+MOST_GROUPS: Final = 200
+"""That one account is told of."""
 
 Signatures = Mapping[str, tuple[bytes, ...]]
 
@@ -143,7 +145,24 @@ class Gathering:
         items = [await self.read(account, digest) for digest in digests[:MOST_OF_A_GROUP]]
         return AllGathered(items=items, total=len(digests))
 
+    async def groups_of(self, member: str) -> dict[str, GroupTerms]:
+        """The groups and Safes that have something to sign for that account, by their addresses."""
+        here = (signers.c.digest == proposals.c.digest) & (signers.c.signer == member)
+        wanted = select(proposals.c.account, proposals.c.document).join(signers, here)
+        return await self._terms(wanted)
+
+    async def group(self, account: str) -> GroupTerms | None:
+        """Who signs for that account, by what it is asked to sign."""
+        wanted = select(proposals.c.account, proposals.c.document).where(proposals.c.account == account)
+        return (await self._terms(wanted.limit(1))).get(account)
+
     # ------------------------------------------------------------------------------------------------------ privately
+
+    async def _terms(self, wanted: Select[Any, Any]) -> dict[str, GroupTerms]:
+        open_ = wanted.where(proposals.c.deadline >= int(self._now())).limit(MOST_GROUPS)
+        async with self._engine.connect() as connection:
+            rows = (await connection.execute(open_)).all()
+        return {account: ProposalFile.model_validate_json(document).group for account, document in rows}
 
     async def _proposal(self, account: str, digest: str) -> Proposal:
         if _DIGEST.fullmatch(digest) is None:  # no database takes every text
@@ -188,6 +207,9 @@ class Gathering:
         """Forgets what is over, and this one if it was here. Raises QuotaUsed, KeepsNoMore."""
         over = select(proposals.c.digest).where(proposals.c.deadline < int(self._now()))
         await connection.execute(delete(signatures).where(signatures.c.digest.in_(over)))
+        await connection.execute(
+            delete(signers).where(signers.c.digest.in_(over) | (signers.c.digest == digest))
+        )
         await connection.execute(delete(proposals).where(proposals.c.deadline < int(self._now())))
         await connection.execute(delete(proposals).where(proposals.c.digest == digest))
         rows = select(func.count()).select_from(proposals)
@@ -213,6 +235,8 @@ async def _put(connection: AsyncConnection, digest: str, proposal: Proposal) -> 
     row: dict[str, Any] = {"digest": digest, "account": proposal.account, "deadline": proposal.deadline}
     document = proposal.file().model_dump_json(exclude_none=True)
     await connection.execute(insert(proposals).values(**row, document=document))
+    members = [{"digest": digest, "signer": signer} for signer in proposal.group.signers]
+    await connection.execute(insert(signers), members)
 
 
 async def _sign(connection: AsyncConnection, digest: str, signer: str, proofs: Iterable[bytes]) -> None:

@@ -12,6 +12,7 @@ from leasehold.chain import cid_of_digest, format_lease
 from leasehold.market import Json, format_cells, free_cells, free_gpus
 
 if TYPE_CHECKING:
+    from leasehold.agreements import GroupTerms
     from leasehold.chain import (
         Block,
         Deployment,
@@ -31,6 +32,18 @@ _ZEROS = bytes(32)
 def block_json(block: Block) -> dict[str, Json]:
     """The block at which something is said."""
     return {"number": block.number, "hash": block.hash, "time": block.timestamp}
+
+
+def group_json(account: str, terms: GroupTerms, deployed: bool) -> dict[str, Json]:
+    """A group or a Safe. deployed: whether its account has code, by which the chain itself tells of it."""
+    return {
+        "account": account,
+        "threshold": terms.threshold,
+        "signers": list(terms.signers),
+        "salt": terms.salt,
+        "safe": terms.safe is not None,
+        "deployed": deployed or terms.safe is not None,
+    }
 
 
 def token_json(deployment: Deployment) -> dict[str, Json]:

@@ -122,12 +122,18 @@ def with_wallet(page: Page, wallet: TestWallet) -> Page:
 
 
 @pytest.fixture
-def picture(page: Page) -> Callable[[str], None]:
-    """Takes a picture of the page as documents show it, light and dark, wide and as on a phone, where
+def picture(page: Page, shown: Callable[[Page, str], None]) -> Callable[[str], None]:
+    """`shown` of the page."""
+    return lambda name: shown(page, name)
+
+
+@pytest.fixture
+def shown() -> Callable[[Page, str], None]:
+    """Takes a picture of a page as documents show it, light and dark, wide and as on a phone, where
     `LEASEHOLD_PICTURES` is set: what is committed does not change with each run.
     """
 
-    def taken(name: str) -> None:
+    def taken(page: Page, name: str) -> None:
         if "LEASEHOLD_PICTURES" not in os.environ:
             return
         wide = page.viewport_size

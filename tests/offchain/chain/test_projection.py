@@ -32,6 +32,7 @@ from leasehold.chain import (
     FaultKind,
     FaultState,
     GatedSet,
+    GroupDeployed,
     HardwareSet,
     IndexBroken,
     IndexConflict,
@@ -219,6 +220,7 @@ def everything_else(story: Story) -> None:
     story.tell(DelegateSpent, **granted, pool=TOKEN, amount=20, spent=99)
     story.tell(DelegateSet, account=TENANT, delegate=ARBITER, pool=CONTROLLER, cap=1, period=0, expiry=9)
     story.tell(DelegateSet, account=TENANT, delegate=ARBITER, pool=CONTROLLER, cap=0, period=0, expiry=0)
+    story.tell(GroupDeployed, account=ARBITER, threshold=1, signers=(TENANT, OTHER), salt=b"s" * 32)
     story.tell(OfferTaken, provider=PROVIDER, nonce=1 << 8 | 3, lease=LEASE)
     story.tell(OffersCancelled, provider=PROVIDER, word=1, mask=0b1011)
     story.tell(OffersCancelled, provider=PROVIDER, word=2**200, mask=1)

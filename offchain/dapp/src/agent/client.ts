@@ -44,13 +44,14 @@ export class AgentClient {
     return await credential(this.way.pool, this.way.machine, this.way.key, call, this.now);
   }
 
-  /** Hands over a sealed workload. Throws a Problem unless the machine's operator signs that it holds it. */
-  async putWorkload(sealed: Uint8Array, operator: Address): Promise<void> {
+  /** Hands over a sealed workload. Until when it is held, unix seconds; a Problem unless the operator signs that it is. */
+  async putWorkload(sealed: Uint8Array, operator: Address): Promise<number> {
     const digest = digestName(sealed);
     const path = `/v1/workloads/${digest}`;
     const call: Call = { method: "PUT", path, query: "", op: "workload.put", lease: 0n, body: sealed };
     const answer = (await (await this.ask(call)).json()) as SignedReceipt;
     await checkReceipt(answer, this.way.pool, this.way.machine, `0x${digest}`, operator, this.now);
+    return answer.receipt.expiresAt;
   }
 
   async status(lease: bigint, signal?: AbortSignal): Promise<LeaseStatus> {

@@ -46,9 +46,18 @@ async function get<Answer>(path: string, query?: Query, signal?: AbortSignal): P
   return (await response.json()) as Answer;
 }
 
-async function reached(address: string, signal?: AbortSignal): Promise<Response> {
+/** Brings a document and reads the answer. Throws a Problem, as `get` does. */
+async function post<Answer>(path: string, document: object): Promise<Answer> {
+  const headers = { "content-type": "application/json" };
+  const response = await reached(url(path), undefined, { method: "POST", headers, body: JSON.stringify(document) });
+  if (!response.ok) throw await refused(response);
+  return (await response.json()) as Answer;
+}
+
+async function reached(address: string, signal?: AbortSignal, more: RequestInit = {}): Promise<Response> {
   try {
-    return await fetch(address, { headers: { accept: "application/json" }, signal: signal ?? null });
+    const headers = { accept: "application/json", ...more.headers };
+    return await fetch(address, { ...more, headers, signal: signal ?? null });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new Problem(
@@ -78,4 +87,4 @@ function without(sentence: string, advice: string): string {
   return `${sentence.slice(0, -advice.length).replace(/[\s:;,.]+$/, "")}.`;
 }
 
-export const gateway = { url, socket, get };
+export const gateway = { url, socket, get, post };

@@ -16,6 +16,18 @@ export const ROUTES: readonly PageRoute[] = [
   { path: "/rent", title: "Rent a machine", page: lazy(() => import("../pages/rent/RentPage")) },
   { path: "/leases", title: "Your leases", nav: "Leases", page: lazy(() => import("../pages/leases/LeasesPage")) },
   { path: "/leases/:lease", title: "A lease", page: lazy(() => import("../pages/lease/LeasePage")) },
+  {
+    path: "/groups",
+    title: "Groups that rent together",
+    nav: "Groups",
+    page: lazy(() => import("../pages/groups/GroupsPage")),
+  },
+  { path: "/groups/:group", title: "A group", page: lazy(() => import("../pages/groups/GroupPage")) },
+  {
+    path: "/groups/:group/:proposal",
+    title: "Sign together",
+    page: lazy(() => import("../pages/groups/ProposalPage")),
+  },
   { path: "/provide", title: "Provide machines", nav: "Provide", page: lazy(() => import("../pages/provide/Provide")) },
   { path: "/providers/:provider", title: "A provider", page: lazy(() => import("../pages/provide/ProviderPage")) },
   { path: "/pool", title: "The pool and its rules", nav: "Pool", page: lazy(() => import("../pages/pool/PoolPage")) },

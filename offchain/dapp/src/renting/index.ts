@@ -1,2 +1,11 @@
 /** Renting from a browser: what a machine offers, the lease opened, the lease extended. */
-export { extend, type Offer, offerOf, type PayingHands, type Permit, type RentingHands, rent } from "./renting";
+export {
+  extend,
+  type Offer,
+  offerOf,
+  type PayingHands,
+  type Permit,
+  prepareTogether,
+  type RentingHands,
+  rent,
+} from "./renting";

@@ -8,6 +8,7 @@ import { AgentClient, type AgentWay, type SessionKey } from "../agent";
 import {
   approval,
   approveDeed,
+  type Deed,
   depositWithPermit,
   extendDeed,
   type Machine,
@@ -40,30 +41,39 @@ export interface Offer {
   readonly problem: Problem | null;
 }
 
-/** Reads the machine and quotes the wish. `account` null: nobody is connected, and nothing is in the ledger. */
+/**
+ * Reads the machine and quotes the wish. `account` null: nobody is connected, and nothing is in the ledger. `together`: it is
+ * a group's or a Safe's, which pays from its ledger alone.
+ */
 export async function offerOf(
   chain: PublicClient,
   pool: Pool,
   id: number,
   wish: Wish,
   account: Address | null,
+  together = false,
 ): Promise<Offer> {
   const nothing = { ledger: 0n, wallet: 0n, allowance: 0n };
-  const [machine, current, head, funds] = await Promise.all([
+  const [machine, current, head, read] = await Promise.all([
     readMachine(chain, pool, id),
     readParamsVersion(chain, pool),
     readHead(chain),
     account ? readFunds(chain, pool, account) : nothing,
   ]);
+  const funds = together ? { ...nothing, ledger: read.ledger } : read;
   const offered = quote(machine, await readParams(chain, pool, machine.params || current), wish, funds);
   const short = account !== null && offered.pulled > funds.wallet;
   const problem =
-    obstacle(machine, current, wish, head.time) ?? (short ? shortfall(pool, offered, funds.wallet) : null);
+    obstacle(machine, current, wish, head.time) ?? (short ? shortfall(pool, offered, funds.wallet, together) : null);
   return { machine, quote: offered, problem };
 }
 
-function shortfall(pool: Pool, offered: Quote, wallet: bigint): Problem {
+function shortfall(pool: Pool, offered: Quote, wallet: bigint, together: boolean): Problem {
   const missing = exact(offered.pulled - wallet, pool.money);
+  if (together) {
+    const advice = "Pay into it on the group's page, or rent for less time.";
+    return new Problem("not-enough-funds", `The group's ledger is ${missing} short.`, advice);
+  }
   return new Problem("not-enough-funds", `Your wallet is ${missing} short.`, "Get more of it, or rent for less time.");
 }
 
@@ -93,21 +103,45 @@ export interface RentingHands extends PayingHands {
  */
 export async function rent(hands: RentingHands, shown: Quote, workload: WorkloadFields): Promise<bigint> {
   const { chain, pool, sender } = hands;
+  const { now, digest } = await handedOver(hands, shown, workload, null);
+  const permit = await leave(hands, now.pulled, now.approve);
+  const deed = openDeed(pool, now, digest, permit);
+  const receipt = await send(deed, sender, chain, (stage) => hands.tell(deed.words, stage), pool.money);
+  return openedIn(pool, receipt);
+}
+
+/**
+ * Prepares what a group would rent: the workload is sealed for it and with the machine's agent. `heldUntil`: how long it is
+ * held there, unix seconds; who opens the lease later finds no workload.
+ *
+ * Throws as `rent` does.
+ */
+export async function prepareTogether(
+  hands: RentingHands,
+  tenant: Address,
+  shown: Quote,
+  workload: WorkloadFields,
+): Promise<{ readonly deed: Deed; readonly heldUntil: number }> {
+  const { now, digest, heldUntil } = await handedOver(hands, shown, workload, tenant);
+  return { deed: openDeed(hands.pool, now, digest, null), heldUntil };
+}
+
+/** The quote as it still is, and the workload where it is to run. `together`: the group whose workload it is, if it is one's. */
+async function handedOver(hands: RentingHands, shown: Quote, workload: WorkloadFields, together: Address | null) {
+  const { chain, pool, sender } = hands;
   const { share, duration, allowUnverified, spot } = shown;
   const wish = { share, duration, allowUnverified, spot };
-  const now = await offerOf(chain, pool, shown.machine, wish, sender.account);
+  const tenant = together ?? sender.account;
+  const now = await offerOf(chain, pool, shown.machine, wish, tenant, together !== null);
   if (now.problem) throw now.problem;
   checkUnchanged(shown, now.quote);
   hands.tell("Sealing the workload to the machine's key");
   const contact = await readContact(chain, pool, shown.machine, hands.fetchDocument);
-  const sealed = await seal({ ...workload, tenant: sender.account }, contact.recipient);
+  const sealed = await seal({ ...workload, tenant }, contact.recipient);
   hands.tell("Handing the sealed workload to the machine's agent");
   const agent = new AgentClient({ pool, machine: shown.machine, key: hands.key, url: hands.url });
-  await agent.putWorkload(sealed, now.machine.operator);
-  const permit = await leave(hands, now.quote.pulled, now.quote.approve);
-  const deed = openDeed(pool, now.quote, await sha256(sealed), permit);
-  const receipt = await send(deed, sender, chain, (stage) => hands.tell(deed.words, stage), pool.money);
-  return openedIn(pool, receipt);
+  const heldUntil = await agent.putWorkload(sealed, now.machine.operator);
+  return { now: now.quote, digest: await sha256(sealed), heldUntil };
 }
 
 /** Extends a lease; the same leave, the same single transaction. */

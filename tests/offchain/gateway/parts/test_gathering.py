@@ -288,3 +288,18 @@ async def test_a_body_is_bounded(page: httpx.AsyncClient) -> None:
     deep = b'{"messages": ' + b"[" * 50_000
     answer = await page.post(f"/api/v1/groups/{EVE.address}/proposals", content=deep, headers=headers)
     assert answer.status_code == 400
+
+
+async def test_who_may_sign_is_told_which_groups_ask(engine: AsyncEngine, chain: Chain, clock: Clock) -> None:
+    """Also of a Safe: the chain was asked who owns it when the proposal was brought."""
+    gathering = Gathering(engine, DEPLOYMENT, chain, chain.is_authorized, now=clock)  # type: ignore[arg-type]
+    safe = Safe(2, tuple(signer.address for signer in SIGNERS), at=SAFE, chain=31337)
+    for proposal in (proposed(group_of()), proposed(group_of(), 1), proposed(safe, seconds=60)):
+        await gathering.bring(proposal.account, proposal.file({ADA.address: await proposal.sign(ADA)}))
+    told = await gathering.groups_of(GRACE.address)
+    assert set(told) == {group_of().address(DEPLOYMENT.accounts), SAFE}
+    assert told[SAFE].safe == SAFE
+    assert await gathering.groups_of(EVE.address) == {}
+    clock.time += 61
+    assert set(await gathering.groups_of(GRACE.address)) == {group_of().address(DEPLOYMENT.accounts)}
+    assert await gathering.group(SAFE) is None

@@ -1035,6 +1035,30 @@ export const controllerAbi = [
   "type": "function"
  },
  {
+  "inputs": [],
+  "name": "companions",
+  "outputs": [
+   {
+    "name": "committee",
+    "type": "address"
+   },
+   {
+    "name": "faults",
+    "type": "address"
+   },
+   {
+    "name": "reputation",
+    "type": "address"
+   },
+   {
+    "name": "directory",
+    "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
   "inputs": [
    {
     "name": "to",
@@ -1552,6 +1576,187 @@ export const controllerAbi = [
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "name": "spent",
+    "type": "uint256"
+   },
+   {
+    "name": "cap",
+    "type": "uint256"
+   }
+  ],
+  "name": "CapExceeded",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "expiry",
+    "type": "uint256"
+   }
+  ],
+  "name": "DelegationExpired",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "index",
+    "type": "uint256"
+   }
+  ],
+  "name": "DuplicateSignature",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "deadline",
+    "type": "uint256"
+   }
+  ],
+  "name": "ExpiredDeadline",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "nonce",
+    "type": "uint256"
+   },
+   {
+    "name": "expected",
+    "type": "uint256"
+   }
+  ],
+  "name": "InvalidNonce",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "account",
+    "type": "address"
+   }
+  ],
+  "name": "InvalidProof",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "index",
+    "type": "uint256"
+   }
+  ],
+  "name": "InvalidSigners",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "target",
+    "type": "address"
+   }
+  ],
+  "name": "InvalidTarget",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "threshold",
+    "type": "uint8"
+   },
+   {
+    "name": "signers",
+    "type": "uint256"
+   }
+  ],
+  "name": "InvalidThreshold",
+  "type": "error"
+ },
+ {
+  "inputs": [],
+  "name": "MalformedProof",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "signer",
+    "type": "address"
+   }
+  ],
+  "name": "MalleableSignature",
+  "type": "error"
+ },
+ {
+  "inputs": [],
+  "name": "Nested",
+  "type": "error"
+ },
+ {
+  "inputs": [],
+  "name": "NoCalls",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "account",
+    "type": "address"
+   }
+  ],
+  "name": "NotDeployed",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "selector",
+    "type": "bytes4"
+   }
+  ],
+  "name": "ScopeExceeded",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "index",
+    "type": "uint256"
+   }
+  ],
+  "name": "UnorderedSignatures",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "account",
+    "type": "address"
+   },
+   {
+    "name": "derived",
+    "type": "address"
+   }
+  ],
+  "name": "WrongGroup",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "signer",
+    "type": "address"
+   }
+  ],
+  "name": "WrongSignature",
+  "type": "error"
  },
  {
   "type": "error",

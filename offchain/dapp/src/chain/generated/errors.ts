@@ -484,6 +484,148 @@ export const contractErrors = {
   "advice": "name a positive one.",
   "fields": []
  },
+ "CapExceeded": {
+  "code": "cap-exceeded",
+  "problem": "The delegate would have spent {spent:money} of the {cap:money} it may",
+  "advice": "wait for the next period, or let the account raise the cap.",
+  "fields": [
+   "spent",
+   "cap"
+  ]
+ },
+ "DelegationExpired": {
+  "code": "delegation-expired",
+  "problem": "The delegation ended {expiry:utc}",
+  "advice": "let the account set it anew.",
+  "fields": [
+   "expiry"
+  ]
+ },
+ "DuplicateSignature": {
+  "code": "duplicate-signature",
+  "problem": "Signature {index} is of a signer who has signed before",
+  "advice": "collect one of another signer.",
+  "fields": [
+   "index"
+  ]
+ },
+ "ExpiredDeadline": {
+  "code": "expired-deadline",
+  "problem": "The signed calls had to be sent by {deadline:utc}",
+  "advice": "sign them again.",
+  "fields": [
+   "deadline"
+  ]
+ },
+ "InvalidNonce": {
+  "code": "invalid-nonce",
+  "problem": "The signed calls carry nonce {nonce} where {expected} is next",
+  "advice": "sign them again with that.",
+  "fields": [
+   "nonce",
+   "expected"
+  ]
+ },
+ "InvalidProof": {
+  "code": "invalid-proof",
+  "problem": "The signature is not one of {account}",
+  "advice": "sign with its key, over exactly these calls.",
+  "fields": [
+   "account"
+  ]
+ },
+ "InvalidSigners": {
+  "code": "invalid-signers",
+  "problem": "Signer {index} of the group is zero, named twice or out of order",
+  "advice": "name each signer once, in ascending order.",
+  "fields": [
+   "index"
+  ]
+ },
+ "InvalidTarget": {
+  "code": "invalid-target",
+  "problem": "{target} is not a pool of this factory",
+  "advice": "signed calls reach only pools.",
+  "fields": [
+   "target"
+  ]
+ },
+ "InvalidThreshold": {
+  "code": "invalid-threshold",
+  "problem": "{threshold} of {signers} signers make no group",
+  "advice": "name 1 to 16 signers, and a threshold of at most so many.",
+  "fields": [
+   "threshold",
+   "signers"
+  ]
+ },
+ "MalformedProof": {
+  "code": "malformed-proof",
+  "problem": "The proof cannot be read",
+  "advice": "put the signatures together again.",
+  "fields": []
+ },
+ "MalleableSignature": {
+  "code": "malleable-signature",
+  "problem": "The signature of {signer} has a high s, which could be altered",
+  "advice": "let it sign again with an up-to-date wallet.",
+  "fields": [
+   "signer"
+  ]
+ },
+ "Nested": {
+  "code": "nested",
+  "problem": "Signed calls cannot contain signed calls",
+  "advice": "put them into one list.",
+  "fields": []
+ },
+ "NoCalls": {
+  "code": "no-calls",
+  "problem": "There are no calls to make",
+  "advice": "name at least one.",
+  "fields": []
+ },
+ "NotDeployed": {
+  "code": "not-deployed",
+  "problem": "The account {account} is not deployed yet",
+  "advice": "deploy it first.",
+  "fields": [
+   "account"
+  ]
+ },
+ "ScopeExceeded": {
+  "code": "scope-exceeded",
+  "problem": "A delegate may not make the call {selector}",
+  "advice": "only open, extend, close, reject, resize and setWorkload; let the account itself make it.",
+  "fields": [
+   "selector"
+  ]
+ },
+ "UnorderedSignatures": {
+  "code": "unordered-signatures",
+  "problem": "Signature {index} is out of order",
+  "advice": "put the signatures in the order of the group's signers.",
+  "fields": [
+   "index"
+  ]
+ },
+ "WrongGroup": {
+  "code": "wrong-group",
+  "problem": "These signers make the group {derived}, not {account}",
+  "advice": "check the threshold, the signers and the salt.",
+  "fields": [
+   "account",
+   "derived"
+  ]
+ },
+ "WrongSignature": {
+  "code": "wrong-signature",
+  "problem": "The signature is not one of {signer}, over exactly this",
+  "advice": "let it sign again.",
+  "fields": [
+   "signer"
+  ]
+ },
  "ERC20InsufficientBalance": {
   "code": "erc20-insufficient-balance",
   "problem": "{sender} holds {balance:money} and {needed:money} are needed",

@@ -1,5 +1,5 @@
 import { lazy, Suspense } from "react";
-import { useSearchParams } from "react-router";
+import { Link, useSearchParams } from "react-router";
 import { isAddressEqual } from "viem";
 import { LeaseState } from "../../chain";
 import { ProblemView } from "../../ui/ProblemView";
@@ -49,7 +49,12 @@ export function LeaseView({ account, now }: { account: Account; now: LeaseNow })
         </section>
       )}
       {!mine && (
-        <p className="notice">This lease is another account's: what runs in it is shown to its tenant alone.</p>
+        <p className="notice">
+          <span>
+            This lease is another account's: what runs in it is shown to its tenant alone. Is it a group's for which you
+            sign? <Link to={`/groups/${lease.tenant}`}>Its page</Link> closes and extends it.
+          </span>
+        </p>
       )}
       {live && status.error && <ProblemView error={status.error} onRetry={() => void status.refetch()} />}
       <nav className="line" aria-label="Parts of the lease">

@@ -1,5 +1,6 @@
 import { approval, type Pool, type Quote, refunds } from "../../chain";
 import { exact, formatDuration, formatShare } from "../../format";
+import type { Group } from "../../groups";
 import type { WorkloadFields } from "../../sealing";
 import { BeforeWallet } from "../../ui/BeforeWallet";
 import { Money } from "../../ui/Money";
@@ -9,11 +10,13 @@ interface Props {
   readonly quote: Quote;
   readonly workload: WorkloadFields | null;
   readonly hasSession: boolean;
+  /** Who rents, where it is not the wallet itself. */
+  readonly group: Group | undefined;
   readonly children: React.ReactNode;
 }
 
 /** Everything there is to know before the wallet opens, by the chain's own numbers. */
-export function PricePanel({ pool, quote, workload, hasSession, children }: Props) {
+export function PricePanel({ pool, quote, workload, hasSession, group, children }: Props) {
   const { money } = pool;
   const fee = (quote.deposit * BigInt(quote.feeBps)) / 10_000n;
   return (
@@ -33,8 +36,13 @@ export function PricePanel({ pool, quote, workload, hasSession, children }: Prop
       locks={
         <>
           <Money amount={quote.deposit} token={money} places="exact" />:{" "}
-          <Money amount={quote.fromLedger} token={money} places="exact" /> from your ledger,{" "}
-          <Money amount={quote.pulled} token={money} places="exact" /> from your wallet
+          <Money amount={quote.fromLedger} token={money} places="exact" /> from{" "}
+          {group ? "the group's ledger" : "your ledger"}
+          {!group && (
+            <>
+              , <Money amount={quote.pulled} token={money} places="exact" /> from your wallet
+            </>
+          )}
         </>
       }
       perHour={<Money amount={quote.hourly} token={money} places="exact" />}
@@ -55,17 +63,27 @@ export function PricePanel({ pool, quote, workload, hasSession, children }: Prop
         </dl>
       }
       readers="The host's owner can read what runs on the host, files and memory. The gateway cannot: the workload is sealed to the machine's key."
-      transactions={windows(quote, pool, hasSession, workload?.volumes?.length ?? 0)}
+      transactions={
+        group ? signatures(group, hasSession) : windows(quote, pool, hasSession, workload?.volumes?.length ?? 0)
+      }
     >
       {children}
     </BeforeWallet>
   );
 }
 
+const SESSION = "a signature that lets this tab talk to the machine for a day (it moves no money)";
+
+/** What it asks for where a group rents: nothing is sent. */
+function signatures(group: Group, hasSession: boolean): string {
+  const own = `your signature of the proposal, which is one of the ${group.threshold} that it takes`;
+  return `${[...(hasSession ? [] : [SESSION]), own].join("; ")}. Nothing is sent yet.`;
+}
+
 /** What the wallet will ask for, in its order. */
 function windows(quote: Quote, pool: Pool, hasSession: boolean, volumes: number): string {
   const asked = [
-    ...(hasSession ? [] : ["a signature that lets this tab talk to the machine for a day (it moves no money)"]),
+    ...(hasSession ? [] : [SESSION]),
     ...(volumes
       ? [`${volumes === 1 ? "a signature" : `${volumes} signatures`} of which the keys of your volumes are made`]
       : []),

@@ -4,17 +4,20 @@ import { useNavigate } from "react-router";
 import { keptSession } from "../../agent";
 import { MachineStatus, readMachine } from "../../chain";
 import { formatDuration, formatShare } from "../../format";
+import { routeOf } from "../../groups";
 import { offerOf } from "../../renting";
 import { templates } from "../../sealing";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import { type Account, DoingView, useDoing } from "../../wallet";
+import { useOwnGroups, usePlace } from "../groups/useGroups";
 import { type Draft, lacking, NEW_DRAFT, workloadOf } from "./draft";
 import { PricePanel } from "./PricePanel";
 import { Shape } from "./Shape";
-import { rentShown, useContact } from "./useRenting";
+import { proposeShown, rentShown, useContact } from "./useRenting";
 import type { RentUrl } from "./useRentUrl";
 import { WhatRuns } from "./WhatRuns";
+import { WhoRents } from "./WhoRents";
 
 interface Props {
   readonly account: Account;
@@ -31,6 +34,10 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
   const { doing, run } = useDoing();
   const navigate = useNavigate();
   const contact = useContact(account, id);
+  const place = usePlace(account);
+  const groups = useOwnGroups(account, place.data);
+  const group = groups.data?.find(({ account: address }) => address === url.as);
+  const payer = group?.account ?? sender.account;
   const machine = useQuery({
     queryKey: ["onchain", "machine", pool.controller, id],
     queryFn: () => readMachine(chain, pool, id),
@@ -38,8 +45,8 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
   const share = url.share || machine.data?.smallestShare || 8;
   const wish = { share, duration: url.seconds, allowUnverified: unverified, spot: url.spot };
   const offer = useQuery({
-    queryKey: ["onchain", "offer", pool.controller, id, sender.account, wish],
-    queryFn: () => offerOf(chain, pool, id, wish, sender.account),
+    queryKey: ["onchain", "offer", pool.controller, id, payer, wish],
+    queryFn: () => offerOf(chain, pool, id, wish, payer, group !== undefined),
     placeholderData: keepPreviousData,
     refetchInterval: 10_000,
   });
@@ -63,8 +70,9 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
   const rentNow = (): void => {
     if (!workload) return;
     void run("renting", async (tell) => {
-      const lease = await rentShown(account, quote, workload, tell);
-      navigate(`/leases/${lease}`);
+      if (group && place.data) {
+        navigate(routeOf(group, await proposeShown(account, place.data, group, quote, workload, tell)));
+      } else navigate(`/leases/${await rentShown(account, quote, workload, tell)}`);
     });
   };
   return (
@@ -75,6 +83,13 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
         images={images}
         onTemplate={(name) => onUrl({ template: name })}
         onDraft={setDraft}
+      />
+      <WhoRents
+        account={sender.account}
+        groups={groups.data ?? []}
+        chosen={group}
+        lost={url.as !== "" && groups.data !== undefined && !groups.isFetching && !group}
+        onChoose={(as) => onUrl({ as })}
       />
       <Shape machine={machine.data} share={share} seconds={url.seconds} onChange={onUrl} />
       {machine.data.terms.spotPrice > 0n && (
@@ -91,14 +106,14 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
           </span>
         </label>
       )}
-      <PricePanel pool={pool} quote={quote} workload={workload} hasSession={hasSession}>
+      <PricePanel pool={pool} quote={quote} workload={workload} hasSession={hasSession} group={group}>
         <button
           type="button"
           className="button primary"
-          disabled={doing.busy || stale || problem !== null || missing !== null}
+          disabled={doing.busy || stale || problem !== null || missing !== null || (url.as !== "" && !group)}
           onClick={rentNow}
         >
-          Rent {formatShare(share)} for {formatDuration(url.seconds)}
+          {group ? "Propose to rent" : "Rent"} {formatShare(share)} for {formatDuration(url.seconds)}
         </button>
         {missing && <p className="small">{missing}</p>}
       </PricePanel>

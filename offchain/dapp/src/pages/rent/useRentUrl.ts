@@ -8,6 +8,8 @@ export interface RentUrl {
   readonly share: number;
   readonly seconds: number;
   readonly spot: boolean;
+  /** The group or Safe that rents; empty: the wallet itself. */
+  readonly as: string;
 }
 
 const HOUR = 3_600;
@@ -21,6 +23,7 @@ export function useRentUrl(): readonly [RentUrl, (change: Partial<RentUrl>) => v
     share: Number(parameters.get("cells")) || 0,
     seconds: Number(parameters.get("seconds")) || HOUR,
     spot: parameters.get("spot") === "1",
+    as: parameters.get("as") ?? "",
   };
   const change = (changed: Partial<RentUrl>): void => {
     const next = { ...url, ...changed };
@@ -30,6 +33,7 @@ export function useRentUrl(): readonly [RentUrl, (change: Partial<RentUrl>) => v
       ...(next.share ? { cells: String(next.share) } : {}),
       seconds: String(next.seconds),
       ...(next.spot ? { spot: "1" } : {}),
+      ...(next.as ? { as: next.as } : {}),
     };
     setParameters(written, { replace: true });
   };

@@ -2,8 +2,9 @@ import { useQuery } from "@tanstack/react-query";
 import { type AgentWay, grantSession, keptSession, type SessionKey } from "../../agent";
 import { gateway } from "../../api/gateway";
 import { formatLease, type Quote } from "../../chain";
+import { type Group, type Place, propose } from "../../groups";
 import { Problem } from "../../problem";
-import { rent } from "../../renting";
+import { prepareTogether, rent } from "../../renting";
 import { readContact, volumeKey, volumeKeyRequest, type WorkloadFields } from "../../sealing";
 import { type Account, type Tell, typedDataSigner } from "../../wallet";
 
@@ -53,6 +54,42 @@ export async function rentShown(account: Account, shown: Quote, workload: Worklo
   const lease = await rent({ ...account, key, url: agentUrl, signTypedData, fetchDocument, tell }, shown, keyed);
   if (workload.secrets) sessionStorage.setItem(secretsPlace(formatLease(lease)), JSON.stringify(workload.secrets));
   return formatLease(lease);
+}
+
+/** Has a group rent what was shown: makes the proposal, signed by this wallet as one of its signers, and gives its digest. */
+export async function proposeShown(
+  account: Account,
+  place: Place,
+  group: Group,
+  shown: Quote,
+  workload: WorkloadFields,
+  tell: Tell,
+): Promise<string> {
+  if (workload.volumes?.length) {
+    throw new Problem(
+      "no-volumes-together",
+      "A volume's key is made by one wallet, so that the others of a group could not read it.",
+      "Choose a template without volumes.",
+    );
+  }
+  const key = await sessionFor(account, tell);
+  const signTypedData = typedDataSigner(account.sender);
+  const hands = { ...account, key, url: agentUrl, signTypedData, fetchDocument, tell };
+  const { deed, heldUntil } = await prepareTogether(hands, group.account, shown, workload);
+  const { chain, sender } = account;
+  const calls = [{ target: deed.to, data: deed.data }];
+  const proposing = { chain, place, group, member: sender.account, signTypedData, tell };
+  const { digest } = await propose(proposing, calls, heldUntil - HELD_MARGIN);
+  if (workload.secrets) sessionStorage.setItem(secretsPlace(digest), JSON.stringify(workload.secrets));
+  return digest;
+}
+
+const HELD_MARGIN = 120; // seconds between a proposal's end and the workload's, so that the lease still finds it
+
+/** What was made for a proposal is the lease's that it opened. */
+export function handSecretsOn(proposal: string, lease: string): void {
+  const kept = sessionStorage.getItem(secretsPlace(proposal));
+  if (kept) sessionStorage.setItem(secretsPlace(lease), kept);
 }
 
 /** The secrets that were made for a lease, which this tab alone has. */
