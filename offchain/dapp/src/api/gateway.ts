@@ -46,6 +46,13 @@ async function get<Answer>(path: string, query?: Query, signal?: AbortSignal): P
   return (await response.json()) as Answer;
 }
 
+/** One answer as text, such as a table. Throws as `get` does. */
+async function text(path: string, query?: Query, signal?: AbortSignal): Promise<string> {
+  const response = await reached(url(path, query), signal);
+  if (!response.ok) throw await refused(response);
+  return await response.text();
+}
+
 async function reached(address: string, signal?: AbortSignal): Promise<Response> {
   try {
     return await fetch(address, { headers: { accept: "application/json" }, signal: signal ?? null });
@@ -78,4 +85,4 @@ function without(sentence: string, advice: string): string {
   return `${sentence.slice(0, -advice.length).replace(/[\s:;,.]+$/, "")}.`;
 }
 
-export const gateway = { url, socket, get };
+export const gateway = { url, socket, get, text };

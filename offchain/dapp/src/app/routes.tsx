@@ -17,6 +17,7 @@ export const ROUTES: readonly PageRoute[] = [
   { path: "/leases", title: "Your leases", nav: "Leases", page: lazy(() => import("../pages/leases/LeasesPage")) },
   { path: "/leases/:lease", title: "A lease", page: lazy(() => import("../pages/lease/LeasePage")) },
   { path: "/provide", title: "Provide machines", nav: "Provide", page: lazy(() => import("../pages/provide/Provide")) },
+  { path: "/provide/:machine", title: "Manage a machine", page: lazy(() => import("../pages/provide/ManagePage")) },
   { path: "/providers/:provider", title: "A provider", page: lazy(() => import("../pages/provide/ProviderPage")) },
   { path: "/pool", title: "The pool and its rules", nav: "Pool", page: lazy(() => import("../pages/pool/PoolPage")) },
   { path: "/gateway", title: "The gateway that answers", page: lazy(() => import("../pages/gateway/GatewayPage")) },

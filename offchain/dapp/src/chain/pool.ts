@@ -58,15 +58,42 @@ export async function readPool(chain: PublicClient, claimed: ClaimedPool): Promi
 
 /** The token that a pool's code holds for ever: a clone's first argument. Throws a Problem for other code. */
 export function tokenInCode(code: Hex | undefined, controller: Address): Address {
+  return cloneOf(code, PARTS, `At ${controller} there is no pool of this kind.`).held[0] as Address;
+}
+
+/** What a clone with arguments says of itself: whose code it runs, and the addresses that it holds for ever. */
+export interface Clone {
+  readonly implementation: Address;
+  readonly held: readonly Address[];
+}
+
+/** A clone that holds so many addresses. Throws a Problem with `refusal` for other code. */
+export function cloneOf(code: Hex | undefined, holds: number, refusal: string): Clone {
   const clone =
     code !== undefined &&
-    size(code) === ARGUMENTS + 20 * PARTS &&
+    size(code) === ARGUMENTS + 20 * holds &&
     slice(code, 0, HEAD_BYTES) === HEAD &&
     slice(code, HEAD_BYTES + 20, ARGUMENTS) === TAIL;
-  if (!clone) {
-    throw new Problem("no-pool", `At ${controller} there is no pool of this kind.`, "Use another gateway.");
-  }
-  return getAddress(slice(code, ARGUMENTS, ARGUMENTS + 20));
+  if (!clone) throw new Problem("no-pool", refusal, "Use another gateway.");
+  const held = Array.from({ length: holds }, (_, place) =>
+    getAddress(slice(code, ARGUMENTS + 20 * place, ARGUMENTS + 20 * (place + 1))),
+  );
+  return { implementation: getAddress(slice(code, HEAD_BYTES, HEAD_BYTES + 20)), held };
+}
+
+/** The pool's other contracts, which its code holds for ever behind its token. */
+export interface Companions {
+  readonly committee: Address;
+  readonly faults: Address;
+  readonly reputation: Address;
+  readonly directory: Address;
+}
+
+export async function readCompanions(chain: PublicClient, pool: Pick<Pool, "controller">): Promise<Companions> {
+  const code = await chain.getCode({ address: pool.controller });
+  const { held } = cloneOf(code, PARTS, `At ${pool.controller} there is no pool of this kind.`);
+  const [, committee, faults, reputation, directory] = held as [Address, Address, Address, Address, Address];
+  return { committee, faults, reputation, directory };
 }
 
 /** What this browser remembers of pools: `localStorage`, or what stands in for it in tests. */

@@ -996,6 +996,22 @@ export const controllerAbi = [
  {
   "inputs": [
    {
+    "name": "machine",
+    "type": "uint32"
+   },
+   {
+    "name": "amount",
+    "type": "uint96"
+   }
+  ],
+  "name": "addStake",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
     "name": "account",
     "type": "address"
    }
@@ -1025,11 +1041,35 @@ export const controllerAbi = [
  {
   "inputs": [
    {
+    "name": "leases",
+    "type": "uint256[]"
+   }
+  ],
+  "name": "claim",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
     "name": "lease",
     "type": "uint256"
    }
   ],
   "name": "close",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   }
+  ],
+  "name": "delist",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
@@ -1096,6 +1136,18 @@ export const controllerAbi = [
   "name": "extend",
   "outputs": [],
   "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "gated",
+  "outputs": [
+   {
+    "name": "",
+    "type": "bool"
+   }
+  ],
+  "stateMutability": "view",
   "type": "function"
  },
  {
@@ -1180,6 +1232,18 @@ export const controllerAbi = [
     ],
     "name": "",
     "type": "tuple"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "machineCount",
+  "outputs": [
+   {
+    "name": "",
+    "type": "uint32"
    }
   ],
   "stateMutability": "view",
@@ -1403,6 +1467,18 @@ export const controllerAbi = [
   "type": "function"
  },
  {
+  "inputs": [],
+  "name": "owner",
+  "outputs": [
+   {
+    "name": "",
+    "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
   "inputs": [
    {
     "name": "version",
@@ -1514,6 +1590,34 @@ export const controllerAbi = [
   "type": "function"
  },
  {
+  "inputs": [],
+  "name": "paused",
+  "outputs": [
+   {
+    "name": "",
+    "type": "bool"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "proposedParams",
+  "outputs": [
+   {
+    "name": "version",
+    "type": "uint16"
+   },
+   {
+    "name": "inForceAt",
+    "type": "uint40"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
   "inputs": [
    {
     "name": "lease",
@@ -1521,6 +1625,72 @@ export const controllerAbi = [
    }
   ],
   "name": "reject",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   }
+  ],
+  "name": "relist",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   }
+  ],
+  "name": "retire",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   },
+   {
+    "components": [
+     {
+      "name": "price",
+      "type": "uint80"
+     },
+     {
+      "name": "spotPrice",
+      "type": "uint80"
+     },
+     {
+      "name": "minDuration",
+      "type": "uint24"
+     },
+     {
+      "name": "maxDuration",
+      "type": "uint24"
+     },
+     {
+      "name": "trial",
+      "type": "uint16"
+     },
+     {
+      "name": "availableUntilDay",
+      "type": "uint16"
+     }
+    ],
+    "name": "terms",
+    "type": "tuple"
+   }
+  ],
+  "name": "setTerms",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
@@ -1535,6 +1705,30 @@ export const controllerAbi = [
    }
   ],
   "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "treasury",
+  "outputs": [
+   {
+    "name": "",
+    "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   }
+  ],
+  "name": "unstake",
+  "outputs": [],
+  "stateMutability": "nonpayable",
   "type": "function"
  },
  {
@@ -1641,5 +1835,329 @@ export const controllerAbi = [
   "type": "error",
   "name": "ReentrancyGuardReentrantCall",
   "inputs": []
+ }
+] as const;
+
+export const faultsAbi = [
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   },
+   {
+    "name": "fault",
+    "type": "uint256"
+   }
+  ],
+  "name": "AlreadyDown",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   },
+   {
+    "name": "deadline",
+    "type": "uint256"
+   }
+  ],
+  "name": "AppealOpen",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   },
+   {
+    "name": "deadline",
+    "type": "uint256"
+   }
+  ],
+  "name": "AppealOver",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   },
+   {
+    "name": "deadline",
+    "type": "uint256"
+   }
+  ],
+  "name": "ChallengeLapsed",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   },
+   {
+    "name": "until",
+    "type": "uint256"
+   }
+  ],
+  "name": "ChallengeStands",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   }
+  ],
+  "name": "NoChallenge",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   }
+  ],
+  "name": "NobodyRules",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "lease",
+    "type": "uint256"
+   },
+   {
+    "name": "actor",
+    "type": "address"
+   }
+  ],
+  "name": "NotATenant",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "actor",
+    "type": "address"
+   }
+  ],
+  "name": "NotAuthorized",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   }
+  ],
+  "name": "NotDown",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   }
+  ],
+  "name": "NothingToApply",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "from",
+    "type": "uint256"
+   },
+   {
+    "name": "to",
+    "type": "uint256"
+   }
+  ],
+  "name": "OutageOutOfRange",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "until",
+    "type": "uint256"
+   }
+  ],
+  "name": "OutageTooShort",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "round",
+    "type": "uint256"
+   }
+  ],
+  "name": "ReportedAlready",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   },
+   {
+    "name": "deadline",
+    "type": "uint256"
+   }
+  ],
+  "name": "RulingOver",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   }
+  ],
+  "name": "UnknownFault",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   },
+   {
+    "name": "state",
+    "type": "uint8"
+   }
+  ],
+  "name": "WrongFaultState",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "lease",
+    "type": "uint256"
+   },
+   {
+    "name": "machine",
+    "type": "uint32"
+   }
+  ],
+  "name": "WrongLease",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "account",
+    "type": "address"
+   }
+  ],
+  "name": "WrongSignature",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   }
+  ],
+  "name": "appeal",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   }
+  ],
+  "name": "faultOf",
+  "outputs": [
+   {
+    "components": [
+     {
+      "name": "machine",
+      "type": "uint32"
+     },
+     {
+      "name": "kind",
+      "type": "uint8"
+     },
+     {
+      "name": "state",
+      "type": "uint8"
+     },
+     {
+      "name": "from",
+      "type": "uint32"
+     },
+     {
+      "name": "to",
+      "type": "uint32"
+     },
+     {
+      "name": "filedAt",
+      "type": "uint32"
+     },
+     {
+      "name": "deadline",
+      "type": "uint32"
+     },
+     {
+      "name": "bps",
+      "type": "uint16"
+     },
+     {
+      "name": "rules",
+      "type": "uint16"
+     },
+     {
+      "name": "round",
+      "type": "uint48"
+     },
+     {
+      "name": "amount",
+      "type": "uint96"
+     },
+     {
+      "name": "bond",
+      "type": "uint96"
+     },
+     {
+      "name": "previous",
+      "type": "uint48"
+     },
+     {
+      "name": "pot",
+      "type": "uint96"
+     },
+     {
+      "name": "reporter",
+      "type": "bytes32"
+     }
+    ],
+    "name": "",
+    "type": "tuple"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
  }
 ] as const;

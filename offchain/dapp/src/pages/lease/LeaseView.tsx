@@ -29,7 +29,8 @@ export function LeaseView({ account, now }: { account: Account; now: LeaseNow })
   const { agent, allow } = useAgent(account, lease.machine);
   const status = useStatus(mine ? agent : null, lease.id, live);
   const { doing, run } = useDoing();
-  const stations = standing(lease, now.params, status.data);
+  // What the machine said before it fell silent is no word on how things stand.
+  const stations = standing(lease, now.params, status.error ? undefined : status.data);
   return (
     <>
       <Stations {...stations} />
