@@ -117,7 +117,11 @@ export function hands(at: Standing) {
   const signTypedData = async (): Promise<Hex> => {
     throw new Error("nothing is to be signed here");
   };
-  return { hands: { chain: chainOf(at), pool: POOL, sender: { account: ME, provider }, tell, signTypedData }, sent, said };
+  return {
+    hands: { chain: chainOf(at), pool: POOL, sender: { account: ME, provider }, tell, signTypedData },
+    sent,
+    said,
+  };
 }
 
 function chainOf(at: Standing): PublicClient {
@@ -165,7 +169,11 @@ const balances = [
 
 function called(at: Standing, { to, data }: { to: Address; data: Hex }): Hex {
   const answer = (name: string, result: unknown): Hex =>
-    encodeFunctionResult({ abi: [...controllerAbi, ...faultsAbi], functionName: name as "machineOf", result: result as never });
+    encodeFunctionResult({
+      abi: [...controllerAbi, ...faultsAbi],
+      functionName: name as "machineOf",
+      result: result as never,
+    });
   if (to === TOKEN) {
     const { functionName } = decodeFunctionData({ abi: balances, data });
     return toHex(functionName === "allowance" ? at.allowance : at.wallet, { size: 32 });
@@ -184,7 +192,10 @@ function called(at: Standing, { to, data }: { to: Address; data: Hex }): Hex {
     case "proposedParams":
       return answer(functionName, [at.others ? at.version + 1 : 0, at.others]);
     case "leaseOf":
-      return answer(functionName, { ...(at.leases.find(({ id }) => id === number) ?? lease(number)), backup: zeroHash });
+      return answer(functionName, {
+        ...(at.leases.find(({ id }) => id === number) ?? lease(number)),
+        backup: zeroHash,
+      });
     case "faultOf": {
       const found = at.faults.find(({ id }) => BigInt(id) === number) ?? fault();
       return answer(functionName, { ...found, filedAt: 0, bps: 0, round: 0, previous: 0, pot: 0n, reporter: zeroHash });

@@ -23,7 +23,11 @@ test("every field of the terms has a line of its own where it changes", () => {
 
 test.each([
   ["of another's machine", standing({ machines: [machine({ provider: OTHER })] }), "not-yours"],
-  ["where the machine's terms changed meanwhile", standing({ machines: [machine({ revision: 4 })] }), "changed-meanwhile"],
+  [
+    "where the machine's terms changed meanwhile",
+    standing({ machines: [machine({ revision: 4 })] }),
+    "changed-meanwhile",
+  ],
   ["where other rules came into force meanwhile", standing({ version: 2 }), "changed-meanwhile"],
   ["where other rules come into force before it is mined", standing({ others: NOW + 60 }), "rules-change-soon"],
   ["of a machine that has left", standing({ machines: [machine({ status: 3 })] }), "machine-retired"],

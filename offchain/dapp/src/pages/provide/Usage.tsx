@@ -4,7 +4,7 @@ import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import { useNow } from "../../ui/useNow";
 import { fetchLeasesSince } from "./leasesOf";
-import { meanUse, dailyUse } from "./usage";
+import { dailyUse, meanUse } from "./usage";
 
 const DAY = 86_400;
 
