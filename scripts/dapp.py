@@ -39,7 +39,7 @@ FUNCTIONS: Final = {
 """What the pages read and send of the pool. A browser loads no ABI that it never encodes with."""
 EVENTS: Final = {
     "ContactSet", "LeaseCancelled", "LeaseClosed", "LeaseDeclined", "LeaseExtended", "LeaseOpened", "LeaseRejected",
-    "LeaseStarted", "LeaseTerminated", "ResultPublished",
+    "LeaseStarted", "LeaseTerminated", "LeaseTransferred", "ResultPublished",
 }  # fmt: skip
 FAULT_FUNCTIONS: Final = {"appeal", "faultOf"}
 """Of the pool's judge of outages."""

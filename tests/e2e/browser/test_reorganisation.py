@@ -23,20 +23,15 @@ RUNS = "It runs and is billed by the second"
 
 
 @pytest.fixture(scope="module")
-def changeable(world: World) -> Iterator[World]:
+def world(world: World) -> Iterator[World]:
+    """A chain whose past may be changed: everybody else's stays as it was."""
     with another_chain(world) as made:
         yield made
 
 
-@pytest.fixture
-def world(changeable: World) -> World:
-    """A chain whose past may be changed: everybody else's stays as it was."""
-    return changeable
-
-
 @pytest.fixture(scope="module")
-def gateway_url(changeable: World) -> Iterator[str]:
-    with gateway(changeable, "gateway-of-another-chain") as url:
+def gateway_url(world: World) -> Iterator[str]:
+    with gateway(world, "gateway-of-another-chain") as url:
         yield url
 
 

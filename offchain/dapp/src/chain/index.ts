@@ -28,6 +28,8 @@ export {
   type Memory,
   readCompanions,
   readPool,
+  rememberedPool,
+  tokenInCode,
 } from "./pool";
 export { type Bill, bill, cost, extensionCost, obstacle, type Quote, quote, refunds, type Wish } from "./quote";
 export {

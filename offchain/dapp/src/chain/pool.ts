@@ -4,7 +4,7 @@
  * A gateway that names another controller or another token than yesterday is refused; one that names a controller which is
  * no clone of this pool's kind, or whose token is another one, is refused the first time.
  */
-import { type Address, getAddress, type Hex, isAddressEqual, type PublicClient, size, slice } from "viem";
+import { type Address, getAddress, type Hex, isAddress, isAddressEqual, type PublicClient, size, slice } from "viem";
 import { Problem } from "../problem";
 import { tokenAbi } from "./token";
 import type { Pool } from "./types";
@@ -100,6 +100,7 @@ export async function readCompanions(chain: PublicClient, pool: Pick<Pool, "cont
 export type Memory = Pick<Storage, "getItem" | "setItem">;
 
 const REMEMBERED = "leasehold.pool";
+const SINCE = "leasehold.pool.since";
 
 /**
  * Compares with the pool that was used before. Throws a Problem where it is another.
@@ -109,14 +110,25 @@ const REMEMBERED = "leasehold.pool";
 export function checkRemembered(pool: Pool, memory: Memory, note: boolean): void {
   const now = `${pool.chainId}:${pool.controller}:${pool.token}`;
   const before = memory.getItem(REMEMBERED);
-  if (before === null && note) memory.setItem(REMEMBERED, now);
-  else if (before !== null && before !== now) {
+  if (note && (before === null || before === now)) {
+    memory.setItem(REMEMBERED, now);
+    memory.setItem(SINCE, String(pool.block));
+  } else if (before !== null && before !== now) {
     throw new Problem(
       "pool-swapped",
       `This gateway names another pool than the one that this browser used before (${before.split(":")[1]}).`,
       "Use the gateway you know; or forget the old pool in Account, if you mean to change.",
     );
   }
+}
+
+/** The pool that this browser used before, for where no gateway names one; null where there is none. */
+export function rememberedPool(memory: Pick<Memory, "getItem">): ClaimedPool | null {
+  const [chainId, controller, token] = memory.getItem(REMEMBERED)?.split(":") ?? [];
+  if (!chainId || !isAddress(controller ?? "") || !isAddress(token ?? "")) return null;
+  const since = memory.getItem(SINCE) ?? "0";
+  const block = /^\d{1,18}$/.test(since) ? BigInt(since) : 0n;
+  return { chainId: Number(chainId), controller: controller as Address, token: token as Address, block };
 }
 
 /** Lets the next pool be another one. */

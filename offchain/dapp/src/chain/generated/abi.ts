@@ -969,6 +969,28 @@ export const controllerAbi = [
    },
    {
     "indexed": true,
+    "name": "from",
+    "type": "address"
+   },
+   {
+    "indexed": true,
+    "name": "to",
+    "type": "address"
+   }
+  ],
+  "name": "LeaseTransferred",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "name": "lease",
+    "type": "uint256"
+   },
+   {
+    "indexed": true,
     "name": "machine",
     "type": "uint32"
    },

@@ -1,6 +1,7 @@
 import { lazy, Suspense } from "react";
 import { useSearchParams } from "react-router";
 import { isAddressEqual } from "viem";
+import { isAlone } from "../../api/gateway";
 import { LeaseState } from "../../chain";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
@@ -34,7 +35,13 @@ export function LeaseView({ account, now }: { account: Account; now: LeaseNow })
   return (
     <>
       <Stations {...stations} />
-      {mine && !agent && (
+      {mine && isAlone() && (
+        <p className="notice">
+          No gateway is asked: this page reads the chain by your wallet. Status, logs and terminal come by way of a
+          gateway, or at the prompt.
+        </p>
+      )}
+      {mine && !agent && !isAlone() && (
         <section className="notice">
           <h2>The machine does not know this tab yet.</h2>
           <p>Your wallet signs once for a day; it moves no money. Then status, logs and terminal are shown here.</p>
