@@ -2,7 +2,21 @@
 import { expect, test } from "vitest";
 import { changesOf, claimable, net, type Terms } from "../../src/chain";
 import { addStake, appeal, changeListing, claim, claimableOf, retire, setTerms, takeStake } from "../../src/providing";
-import { FAULTS, fault, hands, lease, ME, machine, NOW, OTHER, POOL, rules, standing, UNIT } from "./chain";
+import {
+  FAULTS,
+  fault,
+  hands,
+  lease,
+  ME,
+  machine,
+  NOW,
+  OTHER,
+  POOL,
+  rules,
+  type Standing,
+  standing,
+  UNIT,
+} from "./chain";
 
 const terms: Terms = { ...machine().terms, price: 3n * UNIT, spotPrice: UNIT, maxDuration: 172_800 };
 
@@ -136,7 +150,7 @@ test.each([
   ["where nobody rules", { rules: rules({ arbiter: "0x0000000000000000000000000000000000000000" }) }, "nobody-rules"],
   ["after the deadline", { faults: [fault({ deadline: NOW - 1 })] }, "appeal-over"],
   ["twice", { faults: [fault({ state: 3 })] }, "wrong-fault-state"],
-] as const)("no appeal is sent %s", async (_, change, code) => {
+] satisfies [string, Partial<Standing>, string][])("no appeal is sent %s", async (_, change, code) => {
   const { hands: own, sent } = hands(standing({ faults: [fault()], ...change }));
   await expect(appeal(own, fault(), 5n * UNIT)).rejects.toMatchObject({ code });
   expect(sent).toEqual([]);
