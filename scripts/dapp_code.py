@@ -1,5 +1,5 @@
-"""Writes what the browser's app compares a pool's code with: of each contract that this checkout builds, the hash of its
-code less the compiler's metadata, with zeros where a constructor writes, and where that is.
+"""Writes what the browser's app compares a pool's code with: of each contract that this checkout builds, the hash of
+its code less the compiler's metadata, with zeros where a constructor writes, and where that is.
 
     python scripts/dapp_code.py [--check]
 """
@@ -13,10 +13,11 @@ from typing import Final
 
 from eth_utils.crypto import keccak
 
-from dapp import DAPP, HEAD, ROOT, typescript
+from dapp import DAPP, ROOT, typescript
 from verify_bytecode import Built, build, without_metadata
 
 PATH: Final = DAPP / "chain/generated/builtCode.ts"
+HEAD: Final = "// Made by scripts/dapp_code.py: do not edit.\n"
 LEFT_OUT: Final = frozenset({"Lens"})
 """What no pool's code leads to: it holds nothing, and nobody's money goes by its word."""
 
@@ -39,9 +40,7 @@ def entry(built: Built) -> dict[str, object]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; fail if the file is out of date"
-    )
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the file is out of date")
     text = code_file(build())
     path = ROOT / PATH
     if path.exists() and path.read_text() == text:

@@ -22,7 +22,8 @@ class GatewayNotUp(RuntimeError):
 
 @contextlib.contextmanager
 def gateway(world: World, name: str = "gateway", port: int = 0, *more: str) -> Iterator[str]:
-    """A gateway of the world's pool, and the address at which it serves. port: 0 takes a free one. more: of its arguments.
+    """A gateway of the world's pool, and the address at which it serves. port: 0 takes a free one. more: further
+    arguments of its command.
 
     Its agents are on this computer's loopback, which a gateway calls only where its operator says so.
     """

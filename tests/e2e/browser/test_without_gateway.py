@@ -74,9 +74,7 @@ def test_own_leases_are_listed_and_closed_once_the_gateway_is_gone(
     assert wallet.asked.count("eth_sendTransaction") == 2
 
 
-def test_a_page_of_one_gateway_talks_to_no_other(
-    context_page: Page, gateway_url: str, files: str
-) -> None:
+def test_a_page_of_one_gateway_talks_to_no_other(context_page: Page, gateway_url: str, files: str) -> None:
     """What a gateway serves is held to that gateway's policy, whatever its address names."""
     heard: list[str] = []
     context_page.on("console", lambda message: heard.append(message.text))

@@ -1,4 +1,4 @@
-// Made by scripts/dapp.py: do not edit.
+// Made by scripts/dapp_code.py: do not edit.
 export const builtCode = {
  "Accounts": {
   "size": 12681,
