@@ -23,7 +23,7 @@ from .wallets import TestWallet
 pytestmark = pytest.mark.slow
 
 
-class Quiet(SimpleHTTPRequestHandler):
+class AppFiles(SimpleHTTPRequestHandler):
     """The app's files and nothing else, without a header that says what a page may do."""
 
     def log_message(self, format: str, *args: object) -> None:
@@ -33,7 +33,7 @@ class Quiet(SimpleHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def files() -> Iterator[str]:
     """The address at which the built app is served as by IPFS."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(DAPP)))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(AppFiles, directory=str(DAPP)))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
