@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,14 +32,18 @@ DAPP: Final = Path("offchain/dapp/src")
 HEAD: Final = "// Made by scripts/dapp.py: do not edit.\n"
 
 FUNCTIONS: Final = {
-    "accounts", "balanceOf", "cancelUnstarted", "close", "companions", "deposit", "depositWithPermit", "extend",
-    "leaseOf", "machineOf", "multicall", "open", "params", "paramsVersion", "reject", "token", "withdraw",
+    "accounts", "addStake", "balanceOf", "cancelUnstarted", "claim", "close", "companions", "delist", "deposit",
+    "depositWithPermit", "extend", "gated", "leaseOf", "machineCount", "machineOf", "multicall", "open", "owner",
+    "params", "paramsVersion", "paused", "proposedParams", "reject", "relist", "retire", "setTerms", "token", "treasury",
+    "unstake", "withdraw",
 }  # fmt: skip
-"""What the renter's pages read and send. A browser loads no ABI that it never encodes with."""
+"""What the pages read and send of the pool. A browser loads no ABI that it never encodes with."""
 EVENTS: Final = {
     "ContactSet", "LeaseCancelled", "LeaseClosed", "LeaseDeclined", "LeaseExtended", "LeaseOpened", "LeaseRejected",
-    "LeaseStarted", "LeaseTerminated", "ResultPublished",
+    "LeaseStarted", "LeaseTerminated", "LeaseTransferred", "ResultPublished",
 }  # fmt: skip
+FAULT_FUNCTIONS: Final = {"appeal", "faultOf"}
+"""Of the pool's judge of outages."""
 
 OF_ACCOUNTS: Final = {"Executed", "deployGroup", "execute", "groupAddress", "isAuthorized", "nonceOf"}
 """What the groups' pages ask of `Accounts`."""
@@ -49,9 +53,9 @@ PROPOSABLE: Final = ("Controller", "Accounts", "Committee", "Faults", "Reputatio
 Entry = dict[str, Any]
 
 
-def controller_abi(abi: Iterable[Entry]) -> list[Entry]:
-    """Of the pool's ABI what the browser uses: some functions and events, and every error."""
-    wanted = {"function": FUNCTIONS, "event": EVENTS}
+def chosen(abi: Iterable[Entry], functions: Set[str], events: Set[str] = frozenset()) -> list[Entry]:
+    """Of an ABI what the browser uses: some functions and events, and every error."""
+    wanted = {"function": functions, "event": events}
     return [
         plain(entry)
         for entry in abi
@@ -81,7 +85,7 @@ def pool_abi(root: Path) -> list[Entry]:
     """What the pool can be asked, says and refuses with; among it the refusals of `Accounts`, by which it is called, of
     the token and of OpenZeppelin.
     """
-    abi = controller_abi(abi_of(root, "Controller"))
+    abi = chosen(abi_of(root, "Controller"), FUNCTIONS, EVENTS)
     known = {entry["name"] for entry in abi if entry["type"] == "error"}
     for error in [*abi_of(root, "Accounts"), *({"type": "error", **error} for error in borrowed()[0])]:
         if error["type"] == "error" and error["name"] not in known:
@@ -110,14 +114,21 @@ def proposable_file(root: Path) -> str:
     return f'{HEAD}import type {{ Abi }} from "viem";\n\nexport const proposable = {text} as {typed};\n'
 
 
+def faults_abi(root: Path) -> list[Entry]:
+    """What the pool's judge of outages can be asked, and refuses with."""
+    return chosen(abi_of(root, "Faults"), FAULT_FUNCTIONS)
+
+
 def abi_file(root: Path) -> str:
-    return HEAD + typescript("controllerAbi", pool_abi(root))
+    return (
+        HEAD + typescript("controllerAbi", pool_abi(root)) + "\n" + typescript("faultsAbi", faults_abi(root))
+    )
 
 
 def errors_file(root: Path) -> str:
     """Each of these errors by its name: its code, both halves of its sentence, and what they call its arguments."""
     said = {}
-    for entry in pool_abi(root):
+    for entry in [*pool_abi(root), *faults_abi(root)]:
         if entry["type"] == "error":
             kind: type[ContractError] = getattr(contract_errors, entry["name"])
             fields = [snake(argument["name"]) for argument in entry["inputs"]]

@@ -1,12 +1,13 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 import { firstLoad } from "./firstLoad";
+import { policy } from "./policy";
 
 /** Addresses are relative and routes stand behind the hash, so that the same files serve from a gateway and from IPFS.
  * Nothing is inlined: the gateway's Content-Security-Policy allows no inline script, style or `data:`. */
 export default defineConfig({
   base: "./",
-  plugins: [react(), firstLoad({ page: "src/pages/market/Market.tsx", most: 300_000 })],
+  plugins: [react(), policy(), firstLoad({ page: "src/pages/market/Market.tsx", most: 300_000 })],
   build: {
     outDir: "../leasehold/gateway/_dapp",
     emptyOutDir: true,

@@ -21,15 +21,16 @@ class GatewayNotUp(RuntimeError):
 
 
 @contextlib.contextmanager
-def gateway(world: World, name: str = "gateway", port: int = 0) -> Iterator[str]:
-    """A gateway of the world's pool, and the address at which it serves. port: 0 takes a free one.
+def gateway(world: World, name: str = "gateway", port: int = 0, *more: str) -> Iterator[str]:
+    """A gateway of the world's pool, and the address at which it serves. port: 0 takes a free one. more: further
+    arguments of its command.
 
     Its agents are on this computer's loopback, which a gateway calls only where its operator says so.
     """
     party: Party = world.party(name)
     address = f"127.0.0.1:{port or free_port()}"
     command = ["gateway", "run", "--listen", address, "--dapp", str(DAPP), "--ws", world.anvil.ws_url]
-    process = party.popen(*command, "--agents-in", "127.0.0.0/8")
+    process = party.popen(*command, "--agents-in", "127.0.0.0/8", *more)
     try:
         url = f"http://{address}"
         _ready(f"{url}/readyz", lambda: process.poll() is None)

@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from devnet.anvil import Anvil
-from devnet.contracts import deploy_fast
+from devnet.other_chain import another_chain, transactions
 from devnet.site import GENESIS, LABEL, Site, make_site
 from devnet.tenant import Tenant
 from devnet.world import Host, World
 from leasehold.chain import LeaseClosed, LeaseStarted, LeaseState, ResultPublished, parse_lease
-
-
-@contextlib.contextmanager
-def another_chain(world: World) -> Iterator[World]:
-    """The same host and IPFS nodes with a chain of their own, on which everything has the same addresses."""
-    other = copy.copy(world)
-    with Anvil() as other.anvil:
-        other.deployment = deploy_fast(
-            other.anvil.url, world.folder / f"deployments-{other.anvil.genesis[2:10]}"
-        )
-        other.facts = {**world.facts, "genesis": other.anvil.genesis}
-        yield other
 
 
 @pytest.fixture(scope="module")
@@ -96,16 +82,6 @@ def inside(site: Site, lease: str, command: str) -> str:
     with site.world.engine.client() as client:
         (container,) = mine(site, lease)
         return str(client.containers.get(container["Id"]).exec_run(["sh", "-c", command]).output.decode())
-
-
-def transactions(anvil: Anvil, since: int) -> list[tuple[str, int]]:
-    """What was mined after block `since`, as it was sent, with the block it goes into of as many new ones."""
-    found = []
-    for number in range(since + 1, anvil.block_number + 1):
-        block = anvil.request("eth_getBlockByNumber", hex(number), False)
-        for hash_ in block["transactions"]:
-            found.append((anvil.request("eth_getRawTransactionByHash", hash_), number - since - 1))
-    return found
 
 
 def test_a_lease_that_a_reorganisation_takes_and_gives_back(site: Site, tenant: Tenant) -> None:

@@ -17,6 +17,8 @@ def test_every_function_and_event_that_is_asked_for_exists() -> None:
         kind: {entry["name"] for entry in abi if entry["type"] == kind} for kind in ("function", "event")
     }
     assert named == {"function": dapp.FUNCTIONS, "event": dapp.EVENTS}
+    judged = {entry["name"] for entry in dapp.faults_abi(dapp.ROOT) if entry["type"] == "function"}
+    assert judged == dapp.FAULT_FUNCTIONS
 
 
 def test_a_file_that_says_something_else_is_stale(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from web3 import HTTPProvider, Web3
 
+import dapp_code
 from devnet.anvil import Anvil
 from devnet.contracts import deploy_fast
 from leasehold.chain import Deployment
@@ -44,6 +45,10 @@ def refused(deployment: Deployment, built: dict[str, Built], codes: Codes) -> st
     with pytest.raises(Mismatch) as caught:
         verify(deployment, built, codes.__getitem__, lambda name, address: None)
     return str(caught.value)
+
+
+def test_a_browser_compares_with_what_is_built(built: dict[str, Built]) -> None:
+    assert (dapp_code.ROOT / dapp_code.PATH).read_text() == dapp_code.code_file(built)
 
 
 def test_finds_every_contract(deployed: tuple[Deployment, dict[str, str], Codes]) -> None:

@@ -1,5 +1,6 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { answerWithoutGateway } from "./api/gateway";
 import { App } from "./app/App";
 import { Providers } from "./app/Providers";
 import { applyTheme } from "./app/theme";
@@ -8,6 +9,7 @@ import "./styles/base.css";
 import "./styles/controls.css";
 
 applyTheme();
+answerWithoutGateway(async (path, query) => (await import("./alone")).answer(path, query));
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no #root.");
 createRoot(root).render(

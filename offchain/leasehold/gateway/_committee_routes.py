@@ -1,4 +1,4 @@
-"""Validators' seats, and the rounds in which committees measured machines."""
+"""Validators' seats, the rounds in which committees measured machines, and what faults took of stakes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from starlette.responses import Response
 from leasehold.gateway._errors import NoSuchThing
 from leasehold.gateway._gateway import TheGateway
 from leasehold.gateway._reading import After, Limit, answered, listed, machine_number
-from leasehold.gateway._words import round_json, seat_json, vote_json
+from leasehold.gateway._words import fault_json, round_json, seat_json, vote_json
 
 router = APIRouter(prefix="/api/v1", tags=["committee"])
 
@@ -41,3 +41,15 @@ async def round_(gateway: TheGateway, number: str) -> Response:
         raise NoSuchThing("round", number[:20])
     votes = await gateway.index.votes(record.round)
     return answered(gateway, {"round": {**round_json(record), "votes": [vote_json(vote) for vote in votes]}})
+
+
+@router.get("/faults", summary="Outages and other faults, the newest first")
+async def faults(
+    gateway: TheGateway, machine: str | None = None, limit: Limit = 50, after: After = None
+) -> Response:
+    number = None if machine is None else machine_number(machine)
+    known = sorted(await gateway.index.faults(machine=number), key=lambda f: f.fault, reverse=True)
+    before = None if after is None else machine_number(after, "after")
+    left = [fault for fault in known if before is None or fault.fault < before]
+    following = str(left[limit - 1].fault) if len(left) > limit else None
+    return listed(gateway, map(fault_json, left[:limit]), len(known), following)

@@ -8,7 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from leasehold.chain import LeaseClosed, PriceChange, Rated, SeatJoined, VerificationRequested
+from leasehold.chain import (
+    FaultKind,
+    LeaseClosed,
+    OutageOpened,
+    PriceChange,
+    Rated,
+    SeatJoined,
+    VerificationRequested,
+)
 from leasehold.gateway._prices import STEP, Point, price_series
 
 from .conftest import NOW, OTHER, PROVIDER, TENANT, TERMS, UNIT, World, hardware
@@ -155,6 +163,20 @@ async def test_seats_and_rounds(world: World) -> None:
     one = (await world.get("/api/v1/rounds/1"))["round"]
     assert one == {**listed, "votes": []}
     assert one["state"] == "requested"
+
+
+async def test_faults_come_newest_first_by_pages(world: World) -> None:
+    await world.machine(1)
+    await world.machine(2)
+    for fault, machine in ((1, 1), (2, 2), (3, 1)):
+        opened = {"fault": fault, "machine": machine, "kind": FaultKind.ATTESTED, "from_": 5, "rules": 1}
+        await world.tell((OutageOpened, {**opened, "reporter": bytes(32)}))
+    first = await world.get("/api/v1/faults", limit=2)
+    assert [fault["fault"] for fault in first["items"]] == [3, 2]
+    rest = await world.get("/api/v1/faults", limit=2, after=first["next"])
+    assert [fault["fault"] for fault in rest["items"]] == [1]
+    assert (rest["next"], rest["total"]) == (None, 3)
+    assert [fault["fault"] for fault in (await world.get("/api/v1/faults", machine=2))["items"]] == [2]
 
 
 async def test_templates_come_whole(world: World) -> None:

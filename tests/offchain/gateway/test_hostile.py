@@ -35,6 +35,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "/api/v1/leases": ("tenant", "provider", "machine", "state", "limit", "after"),
     "/api/v1/validators": ("limit", "after"),
     "/api/v1/rounds": ("machine", "limit", "after"),
+    "/api/v1/faults": ("machine", "limit", "after"),
     "/api/v1/prices": ("class", "days"),
     f"/api/v1/providers/{PROVIDER}": ("days",),
     f"/api/v1/pools/{CONTROLLER}": ("x",),

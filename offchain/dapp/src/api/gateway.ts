@@ -5,25 +5,64 @@ export type Query = Readonly<Record<string, string | number | boolean | undefine
 const CHOSEN = "leasehold.gateway";
 const PREFIX = "api/v1/";
 
-/** Where the gateway is: the one that was chosen on this device, else the one that served the page. Ends with `/`. */
-export function gatewayAddress(): string {
-  const chosen = localStorage.getItem(CHOSEN);
-  return chosen ?? new URL("./", document.baseURI.split("#")[0]).href;
+/** In place of an address: no gateway is asked, and what the chain itself says is read by the reader's wallet. */
+const NONE = "none";
+
+/** Answers in place of a gateway. Throws a Problem for what the chain alone does not say. */
+export type WithoutGateway = (path: string, query: Query) => Promise<unknown>;
+
+let withoutGateway: WithoutGateway | undefined;
+
+/** Says who answers where no gateway is to be asked. */
+export function answerWithoutGateway(answer: WithoutGateway): void {
+  withoutGateway = answer;
 }
 
-/** Chooses another gateway, for a page that was served by IPFS; `null` goes back to who served it.
+/** Which one was named: by the page's own address for as long as it is open (`?gateway=`), else on this device. */
+function named(): string | null {
+  const asked = new URLSearchParams(window.location.search).get("gateway");
+  if (asked === NONE || (asked !== null && canonical(asked) !== null)) return asked;
+  return localStorage.getItem(CHOSEN);
+}
+
+/** Whether no gateway is asked at all. */
+export function isAlone(): boolean {
+  return named() === NONE;
+}
+
+/** Where the gateway is: the one that was named, else the one that served the page. Ends with `/`. */
+export function gatewayAddress(): string {
+  const address = named();
+  const chosen = address === null ? null : canonical(address);
+  return chosen ?? new URL("./", document.baseURI.split(/[?#]/)[0]).href;
+}
+
+/** Chooses another gateway, for a page that was served by IPFS; `none` goes on by the chain alone, `null` goes back to who
+ * served the page.
  *
  * Throws a Problem for what is no address of one. */
 export function chooseGateway(address: string | null): void {
-  if (address === null) {
-    localStorage.removeItem(CHOSEN);
-    return;
-  }
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url === undefined || !["http:", "https:"].includes(url.protocol)) {
+  const chosen = address === null || address === NONE ? address : canonical(address);
+  if (address !== null && chosen === null) {
     throw new Problem("invalid-gateway", `“${address}” is no gateway's address.`, "Write it whole, with https://.");
   }
-  localStorage.setItem(CHOSEN, url.href.endsWith("/") ? url.href : `${url.href}/`);
+  if (chosen === null) localStorage.removeItem(CHOSEN);
+  else localStorage.setItem(CHOSEN, chosen);
+  forgetNamed();
+}
+
+/** What was named by the page's address no longer counts once its reader has chosen. */
+function forgetNamed(): void {
+  const here = new URL(window.location.href);
+  if (!here.searchParams.has("gateway")) return;
+  here.searchParams.delete("gateway");
+  window.history.replaceState(window.history.state, "", here);
+}
+
+function canonical(address: string): string | null {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !["http:", "https:"].includes(url.protocol)) return null;
+  return url.href.endsWith("/") ? url.href : `${url.href}/`;
 }
 
 /** The address of a path of the API. */
@@ -41,6 +80,7 @@ function socket(path: string): string {
 
 /** One answer as JSON. Throws a Problem with the gateway's own sentence and advice, or one that says it was not reached. */
 async function get<Answer>(path: string, query?: Query, signal?: AbortSignal): Promise<Answer> {
+  if (isAlone()) return (await alone(path, query)) as Answer;
   const response = await reached(url(path, query), signal);
   if (!response.ok) throw await refused(response);
   return (await response.json()) as Answer;
@@ -48,10 +88,33 @@ async function get<Answer>(path: string, query?: Query, signal?: AbortSignal): P
 
 /** Brings a document and reads the answer. Throws a Problem, as `get` does. */
 async function post<Answer>(path: string, document: object): Promise<Answer> {
+  if (isAlone()) throw needsGateway();
   const headers = { "content-type": "application/json" };
   const response = await reached(url(path), undefined, { method: "POST", headers, body: JSON.stringify(document) });
   if (!response.ok) throw await refused(response);
   return (await response.json()) as Answer;
+}
+
+/** One answer as text, such as a table. Throws as `get` does. */
+async function text(path: string, query?: Query, signal?: AbortSignal): Promise<string> {
+  if (isAlone()) throw needsGateway();
+  const response = await reached(url(path, query), signal);
+  if (!response.ok) throw await refused(response);
+  return await response.text();
+}
+
+async function alone(path: string, query: Query = {}): Promise<unknown> {
+  if (withoutGateway === undefined) throw needsGateway();
+  return await withoutGateway(path, query);
+}
+
+/** What is refused without a gateway. */
+export function needsGateway(): Problem {
+  return new Problem(
+    "needs-gateway",
+    "This takes a gateway: the chain alone does not say it.",
+    "Choose one at “The gateway that answers”. Your leases can be seen and closed without.",
+  );
 }
 
 async function reached(address: string, signal?: AbortSignal, more: RequestInit = {}): Promise<Response> {
@@ -63,7 +126,7 @@ async function reached(address: string, signal?: AbortSignal, more: RequestInit 
     throw new Problem(
       "gateway-unreachable",
       "The gateway does not answer.",
-      "Your leases run on without it. Look at your connection, or go to “The gateway that answers” and choose another.",
+      "Your leases run on without it. Look at your connection, or go to “The gateway that answers” and choose another, or go on without.",
       { cause: error, details: `${address}\n${String(error)}` },
     );
   }
@@ -87,4 +150,4 @@ function without(sentence: string, advice: string): string {
   return `${sentence.slice(0, -advice.length).replace(/[\s:;,.]+$/, "")}.`;
 }
 
-export const gateway = { url, socket, get, post };
+export const gateway = { url, socket, get, post, text };

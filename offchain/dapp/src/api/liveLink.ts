@@ -1,4 +1,4 @@
-import { gateway } from "./gateway";
+import { gateway, isAlone } from "./gateway";
 import type { Block } from "./types";
 
 /** What the gateway tells: that something of a topic changed, and the block since which it is so. */
@@ -54,6 +54,10 @@ export class LiveLink {
   }
 
   private connect(): void {
+    if (isAlone()) {
+      this.listener.linked("polling");
+      return;
+    }
     const socket = new WebSocket(gateway.socket("live"));
     this.socket = socket;
     socket.onopen = () => {

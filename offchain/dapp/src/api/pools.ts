@@ -77,3 +77,11 @@ export interface Round {
   score: number | null;
   agreed: number | null;
 }
+
+/** What a seat said in a round, as far as it was shown. */
+export interface Vote {
+  seat: number;
+  revealed: boolean;
+  passed: boolean | null;
+  score: number | null;
+}

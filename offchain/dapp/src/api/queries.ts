@@ -1,8 +1,8 @@
-import { keepPreviousData, queryOptions, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import { Problem } from "../problem";
 import { gateway } from "./gateway";
-import type { MachineItem, MachineWhole, Quote } from "./machines";
-import type { PoolWhole, PriceSeries, Round, Seat } from "./pools";
+import type { Fault, MachineItem, MachineWhole, Quote } from "./machines";
+import type { PoolWhole, PriceSeries, Round, Seat, Vote } from "./pools";
 import type { ProviderWhole } from "./providers";
 import type { Block, Part } from "./types";
 
@@ -90,6 +90,31 @@ export function useRounds() {
   return useQuery({
     queryKey: ["rounds"],
     queryFn: ({ signal }) => gateway.get<Part<Round>>("rounds", { limit: 50 }, signal),
+  });
+}
+
+/** What each seat said in these rounds, by round, as far as it has come. */
+export function useVotes(rounds: readonly number[]): ReadonlyMap<number, readonly Vote[]> {
+  const asked = useQueries({
+    queries: rounds.map((round) => ({
+      queryKey: ["rounds", "one", round],
+      queryFn: async ({ signal }: { signal: AbortSignal }) =>
+        (await gateway.get<{ round: { votes: Vote[] } }>(`rounds/${round}`, {}, signal)).round.votes,
+    })),
+  });
+  return new Map(
+    rounds.flatMap((round, place) => {
+      const votes = asked[place]?.data;
+      return votes === undefined ? [] : [[round, votes] as const];
+    }),
+  );
+}
+
+/** The newest faults of any machine. */
+export function useFaults() {
+  return useQuery({
+    queryKey: ["machines", "faults"],
+    queryFn: ({ signal }) => gateway.get<Part<Fault>>("faults", { limit: 50 }, signal),
   });
 }
 

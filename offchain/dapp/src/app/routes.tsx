@@ -29,7 +29,10 @@ export const ROUTES: readonly PageRoute[] = [
     page: lazy(() => import("../pages/groups/ProposalPage")),
   },
   { path: "/provide", title: "Provide machines", nav: "Provide", page: lazy(() => import("../pages/provide/Provide")) },
+  { path: "/provide/:machine", title: "Manage a machine", page: lazy(() => import("../pages/provide/ManagePage")) },
   { path: "/providers/:provider", title: "A provider", page: lazy(() => import("../pages/provide/ProviderPage")) },
   { path: "/pool", title: "The pool and its rules", nav: "Pool", page: lazy(() => import("../pages/pool/PoolPage")) },
+  { path: "/validators", title: "Validators", page: lazy(() => import("../pages/validators/ValidatorsPage")) },
+  { path: "/validators/:seat", title: "A validator's seat", page: lazy(() => import("../pages/validators/SeatPage")) },
   { path: "/gateway", title: "The gateway that answers", page: lazy(() => import("../pages/gateway/GatewayPage")) },
 ];

@@ -71,7 +71,8 @@ export function approval(amount: bigint, money: Money): string {
   return `Let the pool take up to ${exact(amount, money)} from your wallet.`;
 }
 
-function together(permit: Hex | null, call: Hex): Hex {
+/** The call, behind the one that takes tokens by a permit where one was signed. */
+export function together(permit: Hex | null, call: Hex): Hex {
   if (permit === null) return call;
   return encodeFunctionData({ abi: controllerAbi, functionName: "multicall", args: [[permit, call]] });
 }

@@ -2,7 +2,7 @@
 import { decodeErrorResult, type Hex } from "viem";
 import type { Money } from "../format";
 import { Problem } from "../problem";
-import { controllerAbi } from "./generated/abi";
+import { controllerAbi, faultsAbi } from "./generated/abi";
 import { contractErrors } from "./generated/errors";
 import { fill } from "./words";
 
@@ -41,7 +41,7 @@ export function problemOf(error: unknown, doing: string, money?: Money): Problem
 /** A contract's refusal by its data. */
 export function refusal(data: Hex, money?: Money): Problem {
   try {
-    const decoded = decodeErrorResult({ abi: controllerAbi, data });
+    const decoded = decodeErrorResult({ abi: [...controllerAbi, ...faultsAbi], data });
     const said = (contractErrors as Readonly<Record<string, Said>>)[decoded.errorName];
     const given = (decoded.args ?? []) as readonly unknown[];
     if (said) {

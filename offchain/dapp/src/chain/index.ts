@@ -1,16 +1,38 @@
 /**
  * The chain, as a renter's browser reads it and asks it.
  *
- * From the ground up: leases, placing, types, quote, words, failures, token, pool, reads, deeds, transactions.
+ * From the ground up: leases, placing, types, quote, earning, terms, words, failures, token, pool, reads, ownReads, deeds,
+ * ownDeeds, transactions.
  */
 export { approval, approveDeed, closeDeed, type Deed, extendDeed, openDeed, withdrawDeed } from "./deeds";
+export { claimable, net, unstakableAt, usedIn } from "./earning";
 export { problemOf, refusal } from "./failures";
 export { cellsOf, formatLease, parseLease } from "./leases";
+export {
+  appealDeed,
+  claimDeed,
+  depositDeed,
+  listingDeed,
+  retireDeed,
+  stakeDeed,
+  termsDeed,
+  unstakeDeed,
+} from "./ownDeeds";
+export { readFault, readOwnMachine, readProviderRules, readRulesToCome } from "./ownReads";
 export { sharesOf } from "./placing";
-export { type ClaimedPool, checkRemembered, forgetPool, type Memory, readPool } from "./pool";
+export {
+  type ClaimedPool,
+  type Companions,
+  checkRemembered,
+  forgetPool,
+  type Memory,
+  readCompanions,
+  readPool,
+  rememberedPool,
+  tokenInCode,
+} from "./pool";
 export { type Bill, bill, cost, extensionCost, obstacle, type Quote, quote, refunds, type Wish } from "./quote";
 export {
-  closingIn,
   openedIn,
   readContactDigest,
   readFunds,
@@ -21,6 +43,7 @@ export {
   readParams,
   readParamsVersion,
 } from "./reads";
+export { changesOf, dayOf, parseDay, type TermsChange, termsObstacle, written as writtenTerms } from "./terms";
 export { depositWithPermit, PERMIT_SECONDS, permitOf, tokenAbi } from "./token";
-export { type Sender, type Stage, send, standing } from "./transactions";
+export { type Fate, fateOf, type Sender, type Stage, send, undone } from "./transactions";
 export * from "./types";

@@ -4,7 +4,7 @@
  * A gateway that names another controller or another token than yesterday is refused; one that names a controller which is
  * no clone of this pool's kind, or whose token is another one, is refused the first time.
  */
-import { type Address, getAddress, type Hex, isAddressEqual, type PublicClient, size, slice } from "viem";
+import { type Address, getAddress, type Hex, isAddress, isAddressEqual, type PublicClient, size, slice } from "viem";
 import { Problem } from "../problem";
 import { tokenAbi } from "./token";
 import type { Pool } from "./types";
@@ -58,21 +58,49 @@ export async function readPool(chain: PublicClient, claimed: ClaimedPool): Promi
 
 /** The token that a pool's code holds for ever: a clone's first argument. Throws a Problem for other code. */
 export function tokenInCode(code: Hex | undefined, controller: Address): Address {
+  return cloneOf(code, PARTS, `At ${controller} there is no pool of this kind.`).held[0] as Address;
+}
+
+/** What a clone with arguments says of itself: whose code it runs, and the addresses that it holds for ever. */
+export interface Clone {
+  readonly implementation: Address;
+  readonly held: readonly Address[];
+}
+
+/** A clone that holds so many addresses. Throws a Problem with `refusal` for other code. */
+export function cloneOf(code: Hex | undefined, holds: number, refusal: string): Clone {
   const clone =
     code !== undefined &&
-    size(code) === ARGUMENTS + 20 * PARTS &&
+    size(code) === ARGUMENTS + 20 * holds &&
     slice(code, 0, HEAD_BYTES) === HEAD &&
     slice(code, HEAD_BYTES + 20, ARGUMENTS) === TAIL;
-  if (!clone) {
-    throw new Problem("no-pool", `At ${controller} there is no pool of this kind.`, "Use another gateway.");
-  }
-  return getAddress(slice(code, ARGUMENTS, ARGUMENTS + 20));
+  if (!clone) throw new Problem("no-pool", refusal, "Use another gateway.");
+  const held = Array.from({ length: holds }, (_, place) =>
+    getAddress(slice(code, ARGUMENTS + 20 * place, ARGUMENTS + 20 * (place + 1))),
+  );
+  return { implementation: getAddress(slice(code, HEAD_BYTES, HEAD_BYTES + 20)), held };
+}
+
+/** The pool's other contracts, which its code holds for ever behind its token. */
+export interface Companions {
+  readonly committee: Address;
+  readonly faults: Address;
+  readonly reputation: Address;
+  readonly directory: Address;
+}
+
+export async function readCompanions(chain: PublicClient, pool: Pick<Pool, "controller">): Promise<Companions> {
+  const code = await chain.getCode({ address: pool.controller });
+  const { held } = cloneOf(code, PARTS, `At ${pool.controller} there is no pool of this kind.`);
+  const [, committee, faults, reputation, directory] = held as [Address, Address, Address, Address, Address];
+  return { committee, faults, reputation, directory };
 }
 
 /** What this browser remembers of pools: `localStorage`, or what stands in for it in tests. */
 export type Memory = Pick<Storage, "getItem" | "setItem">;
 
 const REMEMBERED = "leasehold.pool";
+const SINCE = "leasehold.pool.since";
 
 /**
  * Compares with the pool that was used before. Throws a Problem where it is another.
@@ -82,14 +110,25 @@ const REMEMBERED = "leasehold.pool";
 export function checkRemembered(pool: Pool, memory: Memory, note: boolean): void {
   const now = `${pool.chainId}:${pool.controller}:${pool.token}`;
   const before = memory.getItem(REMEMBERED);
-  if (before === null && note) memory.setItem(REMEMBERED, now);
-  else if (before !== null && before !== now) {
+  if (note && (before === null || before === now)) {
+    memory.setItem(REMEMBERED, now);
+    memory.setItem(SINCE, String(pool.block));
+  } else if (before !== null && before !== now) {
     throw new Problem(
       "pool-swapped",
       `This gateway names another pool than the one that this browser used before (${before.split(":")[1]}).`,
       "Use the gateway you know; or forget the old pool in Account, if you mean to change.",
     );
   }
+}
+
+/** The pool that this browser used before, for where no gateway names one; null where there is none. */
+export function rememberedPool(memory: Pick<Memory, "getItem">): ClaimedPool | null {
+  const [chainId, controller, token] = memory.getItem(REMEMBERED)?.split(":") ?? [];
+  if (!chainId || !isAddress(controller ?? "") || !isAddress(token ?? "")) return null;
+  const since = memory.getItem(SINCE) ?? "0";
+  const block = /^\d{1,18}$/.test(since) ? BigInt(since) : 0n;
+  return { chainId: Number(chainId), controller: controller as Address, token: token as Address, block };
 }
 
 /** Lets the next pool be another one. */

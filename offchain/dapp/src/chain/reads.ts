@@ -119,13 +119,6 @@ export function openedIn(pool: Pool, receipt: TransactionReceipt): bigint {
   return opened.args.lease;
 }
 
-/** What a transaction that closed a lease gave back, in token units, or null where it closed none. */
-export function closingIn(pool: Pool, receipt: TransactionReceipt): bigint | null {
-  const eventName = ["LeaseClosed", "LeaseRejected", "LeaseCancelled"] as const;
-  const [closed] = parseEventLogs({ abi: controllerAbi, eventName: [...eventName], logs: ofPool(pool, receipt) });
-  return closed ? closed.args.refunded : null;
-}
-
 /** Anybody's contract can say what looks like the pool's event. */
 function ofPool(pool: Pool, receipt: TransactionReceipt) {
   return receipt.logs.filter((log) => isAddressEqual(log.address, pool.controller));

@@ -8,6 +8,7 @@ import type { Money } from "../format";
 import { Problem } from "../problem";
 import type { Deed } from "./deeds";
 import { problemOf } from "./failures";
+import type { Head } from "./types";
 
 /** Where a transaction is. `mined` may still be undone by a reorganisation; `final` may not. */
 export type Stage =
@@ -61,13 +62,36 @@ async function mined(chain: PublicClient, hash: Hex): Promise<TransactionReceipt
   return receipt;
 }
 
-/** Whether a mined transaction is final now, still mined, or gone with a block that is no longer the chain's. */
-export async function standing(
-  chain: PublicClient,
-  receipt: TransactionReceipt,
-): Promise<"mined" | "final" | "undone"> {
-  const block = await chain.getBlock({ blockNumber: receipt.blockNumber }).catch(() => null);
-  if (block?.hash !== receipt.blockHash) return "undone";
+/**
+ * What has become of a transaction that was sent. `waiting`: it is in no block now, and may be mined yet. `gone`: the node
+ * does not know it. `refused`: it is in a block, and the contract said no.
+ */
+export type Fate =
+  | { readonly kind: "final" | "mined" | "refused"; readonly receipt: TransactionReceipt }
+  | { readonly kind: "waiting" | "gone" };
+
+/** By the node's present chain, whatever it said before: a reorganisation may have undone it, or mined it again. */
+export async function fateOf(chain: PublicClient, hash: Hex): Promise<Fate> {
+  const receipt = await orNull(chain.getTransactionReceipt({ hash }), "TransactionReceiptNotFoundError");
+  if (receipt === null) {
+    const known = await orNull(chain.getTransaction({ hash }), "TransactionNotFoundError");
+    return { kind: known === null ? "gone" : "waiting" };
+  }
+  if (receipt.status === "reverted") return { kind: "refused", receipt };
   const final = await chain.getBlock({ blockTag: "finalized" }).catch(() => null);
-  return final !== null && final.number >= receipt.blockNumber ? "final" : "mined";
+  return { kind: final !== null && final.number >= receipt.blockNumber ? "final" : "mined", receipt };
+}
+
+/** Whether a block that the node once named is no longer the chain's. One that a node behind lacks says nothing. */
+export async function undone(chain: PublicClient, seen: Head): Promise<boolean> {
+  const block = await orNull(chain.getBlock({ blockNumber: seen.number }), "BlockNotFoundError");
+  return block !== null && block.hash !== seen.hash;
+}
+
+/** What a node does not have is told by an error of this name; any other is a failure. */
+async function orNull<T>(asked: Promise<T>, missing: string): Promise<T | null> {
+  return await asked.catch((error: unknown) => {
+    if ((error as { name?: unknown } | null)?.name === missing) return null;
+    throw error;
+  });
 }

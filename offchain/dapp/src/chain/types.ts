@@ -86,3 +86,43 @@ export interface Head {
   readonly time: number;
   readonly hash: Hex;
 }
+
+/** A machine as its provider sees it: what answers for it, and what of its time is disputed. */
+export interface OwnMachine extends Machine {
+  readonly stake: bigint;
+  readonly leased: bigint;
+  readonly retiredAt: number;
+  readonly heldFrom: number;
+  readonly heldTo: number;
+  readonly heldUntil: number;
+  readonly pendingSlashes: number;
+}
+
+/** Of a pool's rules, those that a provider's money goes by too. */
+export interface ProviderRules extends Params {
+  readonly minStakePerGpu: bigint;
+  readonly maxSlashBps: number;
+  readonly claimLag: number;
+  readonly unstakeDelay: number;
+  readonly appealWindow: number;
+  readonly rulingWindow: number;
+  readonly bond: bigint;
+  readonly arbiter: Address;
+}
+
+export const FaultState = { running: 1, filed: 2, appealed: 3, upheld: 4, executed: 5, dropped: 6 } as const;
+
+/** An outage, or another fault. `deadline`: until when it may be appealed while filed, and ruled on while appealed.
+ * `rules`: the version that judges it. */
+export interface JudgedFault {
+  readonly id: number;
+  readonly machine: number;
+  readonly kind: number;
+  readonly state: number;
+  readonly from: number;
+  readonly to: number;
+  readonly deadline: number;
+  readonly rules: number;
+  readonly amount: bigint;
+  readonly bond: bigint;
+}

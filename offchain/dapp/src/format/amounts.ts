@@ -46,3 +46,11 @@ export function exact(units: bigint, money: Money): string {
 export function plotted(units: string, decimals: number): number {
   return Number(units) / 10 ** decimals;
 }
+
+/** The units of an amount as people write it, or `undefined` for what is none; nothing is rounded away. */
+export function parseAmount(text: string, decimals: number): bigint | undefined {
+  const found = /^(\d{1,30})(?:\.(\d+))?$/.exec(text.trim());
+  const digits = found?.[2] ?? "";
+  if (!found?.[1] || digits.length > decimals) return undefined;
+  return BigInt(found[1]) * 10n ** BigInt(decimals) + BigInt(digits.padEnd(decimals, "0") || "0");
+}

@@ -1,6 +1,7 @@
 /** Renting from a browser: what a machine offers, the lease opened, the lease extended. */
 export {
   extend,
+  leave,
   type Offer,
   offerOf,
   type PayingHands,

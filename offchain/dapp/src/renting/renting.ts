@@ -166,7 +166,7 @@ export function checkUnchanged(shown: Quote, now: Quote): void {
 }
 
 /** Leave for the pool to take `pulled`: none where it has it, by a permit where the token takes one, else a transaction. */
-async function leave(hands: PayingHands, pulled: bigint, approve: bigint): Promise<Hex | null> {
+export async function leave(hands: PayingHands, pulled: bigint, approve: bigint): Promise<Hex | null> {
   if (!approve) return null;
   const { chain, pool, sender } = hands;
   const deadline = BigInt((await readHead(chain)).time + PERMIT_SECONDS);

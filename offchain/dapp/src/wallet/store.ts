@@ -24,6 +24,7 @@ export interface Network {
 }
 
 const LAST = "leasehold.wallet";
+const LENT = "leasehold.network.";
 const UNKNOWN_CHAIN = 4902;
 const NOTHING: WalletState = { wallets: [], chosen: null, account: null, chainId: null };
 
@@ -71,6 +72,7 @@ export class WalletStore {
         .request({ method: "wallet_switchEthereumChain", params: [{ chainId }] })
         .catch((error: unknown) => {
           if ((error as { code?: unknown }).code !== UNKNOWN_CHAIN) throw error;
+          this.memory.setItem(`${LENT}${network.chainId}`, network.rpcUrl);
           return provider.request({
             method: "wallet_addEthereumChain",
             params: [
@@ -87,6 +89,12 @@ export class WalletStore {
     } catch (error) {
       throw problemOf(error, "switching the network");
     }
+  }
+
+  /** The node that this page gave the wallet for a network, where the wallet did not know it: that node is the gateway's,
+   * and what the wallet reads by it is the gateway's word. Null where the wallet had one of its own. */
+  lentNode(chainId: number): string | null {
+    return this.memory.getItem(`${LENT}${chainId}`);
   }
 
   private async announced(wallet: AnnouncedWallet): Promise<void> {

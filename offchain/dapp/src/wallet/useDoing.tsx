@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
 import type { PublicClient } from "viem";
-import { problemOf, type Stage, standing } from "../chain";
+import { type Fate, fateOf, problemOf, type Stage } from "../chain";
 import { ProblemView } from "../ui/ProblemView";
 import { type Meaning, State } from "../ui/State";
 
@@ -74,17 +74,25 @@ const STAGES: Readonly<Record<Stage["kind"], readonly [Meaning, string]>> = {
   mined: ["good", "Mined: a reorganisation could still undo it"],
   final: ["good", "Final"],
 };
+/** Of what was mined once. */
+const FATES: Readonly<Record<Fate["kind"], readonly [Meaning, string]>> = {
+  mined: STAGES.mined,
+  final: STAGES.final,
+  refused: ["bad", "Mined again after a reorganisation, and refused: nothing moved but the gas"],
+  waiting: ["warning", "Undone by a reorganisation: it waits to be mined again"],
+  gone: ["warning", "Undone by a reorganisation: the node no longer knows it"],
+};
 const LOOK_AGAIN = 4_000;
 
 function StageView({ stage, chain }: { stage: Stage; chain: PublicClient }) {
-  const receipt = "receipt" in stage ? stage.receipt : undefined;
+  const mined = stage.kind === "mined" || stage.kind === "final";
+  const hash = mined ? stage.receipt.transactionHash : null;
   const now = useQuery({
-    queryKey: ["onchain", "standing", receipt?.transactionHash],
-    queryFn: () => (receipt ? standing(chain, receipt) : ("mined" as const)),
-    enabled: receipt !== undefined,
-    refetchInterval: (query) => (query.state.data === "final" ? false : LOOK_AGAIN),
+    queryKey: ["onchain", "fate", hash],
+    queryFn: () => (hash === null ? null : fateOf(chain, hash)),
+    enabled: hash !== null,
+    refetchInterval: (query) => (query.state.data?.kind === "final" ? false : LOOK_AGAIN),
   });
-  if (now.data === "undone") return <State is="warning">Undone by a reorganisation: it may be mined again</State>;
-  const [meaning, words] = STAGES[now.data === "final" ? "final" : stage.kind];
+  const [meaning, words] = now.data ? FATES[now.data.kind] : STAGES[stage.kind];
   return <State is={meaning}>{words}</State>;
 }

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useEffect, useMemo } from "react";
 import {
   type Address,
   createPublicClient,
@@ -9,7 +9,7 @@ import {
   http,
   type PublicClient,
 } from "viem";
-import { gateway } from "../api/gateway";
+import { gateway, isAlone } from "../api/gateway";
 import type { PoolWhole } from "../api/pools";
 import { usePool } from "../api/queries";
 import { type ClaimedPool, checkRemembered, type Pool, readPool, type Sender } from "../chain";
@@ -32,6 +32,11 @@ export interface PoolChain {
 export function usePoolChain(): PoolChain {
   const claimed = usePool();
   const wallet = useWallet();
+  const { account } = wallet;
+  const ask = claimed.refetch;
+  useEffect(() => {
+    if (isAlone() && account !== null) void ask(); // the wallet is who answers, and was not connected before
+  }, [account, ask]);
   const wanted = claimed.data && claimedOf(claimed.data);
   const provider = wallet.account && wallet.chainId === wanted?.chainId ? wallet.chosen?.provider : undefined;
   const chain = useMemo(() => clientOf(provider), [provider]);
@@ -62,7 +67,7 @@ function useSender(account: Address | null, provider: EIP1193Provider | undefine
 }
 
 function clientOf(provider: EIP1193Provider | undefined): PublicClient {
-  const transport = provider ? custom(provider) : http(gateway.url("rpc"));
+  const transport = provider ? custom(provider) : http(gateway.url("rpc")); // alone, nothing is asked without a wallet
   return createPublicClient({ transport, pollingInterval: POLL });
 }
 

@@ -969,6 +969,28 @@ export const controllerAbi = [
    },
    {
     "indexed": true,
+    "name": "from",
+    "type": "address"
+   },
+   {
+    "indexed": true,
+    "name": "to",
+    "type": "address"
+   }
+  ],
+  "name": "LeaseTransferred",
+  "type": "event"
+ },
+ {
+  "anonymous": false,
+  "inputs": [
+   {
+    "indexed": true,
+    "name": "lease",
+    "type": "uint256"
+   },
+   {
+    "indexed": true,
     "name": "machine",
     "type": "uint32"
    },
@@ -996,6 +1018,22 @@ export const controllerAbi = [
  {
   "inputs": [
    {
+    "name": "machine",
+    "type": "uint32"
+   },
+   {
+    "name": "amount",
+    "type": "uint96"
+   }
+  ],
+  "name": "addStake",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
     "name": "account",
     "type": "address"
    }
@@ -1018,6 +1056,18 @@ export const controllerAbi = [
    }
   ],
   "name": "cancelUnstarted",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "name": "leases",
+    "type": "uint256[]"
+   }
+  ],
+  "name": "claim",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
@@ -1056,6 +1106,18 @@ export const controllerAbi = [
    }
   ],
   "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   }
+  ],
+  "name": "delist",
+  "outputs": [],
+  "stateMutability": "nonpayable",
   "type": "function"
  },
  {
@@ -1120,6 +1182,18 @@ export const controllerAbi = [
   "name": "extend",
   "outputs": [],
   "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "gated",
+  "outputs": [
+   {
+    "name": "",
+    "type": "bool"
+   }
+  ],
+  "stateMutability": "view",
   "type": "function"
  },
  {
@@ -1204,6 +1278,18 @@ export const controllerAbi = [
     ],
     "name": "",
     "type": "tuple"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "machineCount",
+  "outputs": [
+   {
+    "name": "",
+    "type": "uint32"
    }
   ],
   "stateMutability": "view",
@@ -1427,6 +1513,18 @@ export const controllerAbi = [
   "type": "function"
  },
  {
+  "inputs": [],
+  "name": "owner",
+  "outputs": [
+   {
+    "name": "",
+    "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
   "inputs": [
    {
     "name": "version",
@@ -1538,6 +1636,34 @@ export const controllerAbi = [
   "type": "function"
  },
  {
+  "inputs": [],
+  "name": "paused",
+  "outputs": [
+   {
+    "name": "",
+    "type": "bool"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "proposedParams",
+  "outputs": [
+   {
+    "name": "version",
+    "type": "uint16"
+   },
+   {
+    "name": "inForceAt",
+    "type": "uint40"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
   "inputs": [
    {
     "name": "lease",
@@ -1545,6 +1671,72 @@ export const controllerAbi = [
    }
   ],
   "name": "reject",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   }
+  ],
+  "name": "relist",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   }
+  ],
+  "name": "retire",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   },
+   {
+    "components": [
+     {
+      "name": "price",
+      "type": "uint80"
+     },
+     {
+      "name": "spotPrice",
+      "type": "uint80"
+     },
+     {
+      "name": "minDuration",
+      "type": "uint24"
+     },
+     {
+      "name": "maxDuration",
+      "type": "uint24"
+     },
+     {
+      "name": "trial",
+      "type": "uint16"
+     },
+     {
+      "name": "availableUntilDay",
+      "type": "uint16"
+     }
+    ],
+    "name": "terms",
+    "type": "tuple"
+   }
+  ],
+  "name": "setTerms",
   "outputs": [],
   "stateMutability": "nonpayable",
   "type": "function"
@@ -1559,6 +1751,30 @@ export const controllerAbi = [
    }
   ],
   "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [],
+  "name": "treasury",
+  "outputs": [
+   {
+    "name": "",
+    "type": "address"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   }
+  ],
+  "name": "unstake",
+  "outputs": [],
+  "stateMutability": "nonpayable",
   "type": "function"
  },
  {
@@ -1846,5 +2062,329 @@ export const controllerAbi = [
   "type": "error",
   "name": "ReentrancyGuardReentrantCall",
   "inputs": []
+ }
+] as const;
+
+export const faultsAbi = [
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   },
+   {
+    "name": "fault",
+    "type": "uint256"
+   }
+  ],
+  "name": "AlreadyDown",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   },
+   {
+    "name": "deadline",
+    "type": "uint256"
+   }
+  ],
+  "name": "AppealOpen",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   },
+   {
+    "name": "deadline",
+    "type": "uint256"
+   }
+  ],
+  "name": "AppealOver",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   },
+   {
+    "name": "deadline",
+    "type": "uint256"
+   }
+  ],
+  "name": "ChallengeLapsed",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   },
+   {
+    "name": "until",
+    "type": "uint256"
+   }
+  ],
+  "name": "ChallengeStands",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   }
+  ],
+  "name": "NoChallenge",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   }
+  ],
+  "name": "NobodyRules",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "lease",
+    "type": "uint256"
+   },
+   {
+    "name": "actor",
+    "type": "address"
+   }
+  ],
+  "name": "NotATenant",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "actor",
+    "type": "address"
+   }
+  ],
+  "name": "NotAuthorized",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "machine",
+    "type": "uint32"
+   }
+  ],
+  "name": "NotDown",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   }
+  ],
+  "name": "NothingToApply",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "from",
+    "type": "uint256"
+   },
+   {
+    "name": "to",
+    "type": "uint256"
+   }
+  ],
+  "name": "OutageOutOfRange",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "until",
+    "type": "uint256"
+   }
+  ],
+  "name": "OutageTooShort",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "round",
+    "type": "uint256"
+   }
+  ],
+  "name": "ReportedAlready",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   },
+   {
+    "name": "deadline",
+    "type": "uint256"
+   }
+  ],
+  "name": "RulingOver",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   }
+  ],
+  "name": "UnknownFault",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   },
+   {
+    "name": "state",
+    "type": "uint8"
+   }
+  ],
+  "name": "WrongFaultState",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "lease",
+    "type": "uint256"
+   },
+   {
+    "name": "machine",
+    "type": "uint32"
+   }
+  ],
+  "name": "WrongLease",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "account",
+    "type": "address"
+   }
+  ],
+  "name": "WrongSignature",
+  "type": "error"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   }
+  ],
+  "name": "appeal",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
+  "inputs": [
+   {
+    "name": "fault",
+    "type": "uint256"
+   }
+  ],
+  "name": "faultOf",
+  "outputs": [
+   {
+    "components": [
+     {
+      "name": "machine",
+      "type": "uint32"
+     },
+     {
+      "name": "kind",
+      "type": "uint8"
+     },
+     {
+      "name": "state",
+      "type": "uint8"
+     },
+     {
+      "name": "from",
+      "type": "uint32"
+     },
+     {
+      "name": "to",
+      "type": "uint32"
+     },
+     {
+      "name": "filedAt",
+      "type": "uint32"
+     },
+     {
+      "name": "deadline",
+      "type": "uint32"
+     },
+     {
+      "name": "bps",
+      "type": "uint16"
+     },
+     {
+      "name": "rules",
+      "type": "uint16"
+     },
+     {
+      "name": "round",
+      "type": "uint48"
+     },
+     {
+      "name": "amount",
+      "type": "uint96"
+     },
+     {
+      "name": "bond",
+      "type": "uint96"
+     },
+     {
+      "name": "previous",
+      "type": "uint48"
+     },
+     {
+      "name": "pot",
+      "type": "uint96"
+     },
+     {
+      "name": "reporter",
+      "type": "bytes32"
+     }
+    ],
+    "name": "",
+    "type": "tuple"
+   }
+  ],
+  "stateMutability": "view",
+  "type": "function"
  }
 ] as const;

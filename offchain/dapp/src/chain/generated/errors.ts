@@ -623,7 +623,7 @@ export const contractErrors = {
   "problem": "The signature is not one of {signer}, over exactly this",
   "advice": "let it sign again.",
   "fields": [
-   "signer"
+   "account"
   ]
  },
  "ERC20InsufficientBalance": {
@@ -685,5 +685,151 @@ export const contractErrors = {
   "problem": "The pool was called from inside one of its own calls",
   "advice": "send the calls one after another.",
   "fields": []
+ },
+ "AlreadyDown": {
+  "code": "already-down",
+  "problem": "Machine {machine} is down already (fault {fault})",
+  "advice": "there is nothing to report.",
+  "fields": [
+   "machine",
+   "fault"
+  ]
+ },
+ "AppealOpen": {
+  "code": "appeal-open",
+  "problem": "Fault {fault} may be appealed or ruled on, and tenants register what they lost, until {deadline:utc}",
+  "advice": "execute it after that.",
+  "fields": [
+   "fault",
+   "deadline"
+  ]
+ },
+ "AppealOver": {
+  "code": "appeal-over",
+  "problem": "Fault {fault} could be appealed until {deadline:utc}",
+  "advice": "it stands now.",
+  "fields": [
+   "fault",
+   "deadline"
+  ]
+ },
+ "ChallengeLapsed": {
+  "code": "challenge-lapsed",
+  "problem": "The challenge of machine {machine} had to be answered by {deadline:utc}",
+  "advice": "for an hour after that anybody may prove it, then it is over.",
+  "fields": [
+   "machine",
+   "deadline"
+  ]
+ },
+ "ChallengeStands": {
+  "code": "challenge-stands",
+  "problem": "Machine {machine} is challenged until {until:utc}",
+  "advice": "its operator answers first, or anybody proves it in the hour after that.",
+  "fields": [
+   "machine",
+   "until"
+  ]
+ },
+ "NoChallenge": {
+  "code": "no-challenge",
+  "problem": "Machine {machine} is not challenged",
+  "advice": "there is nothing to answer or to prove.",
+  "fields": [
+   "machine"
+  ]
+ },
+ "NobodyRules": {
+  "code": "nobody-rules",
+  "problem": "The rules that judge fault {fault} name no arbiter",
+  "advice": "there is no appeal, and it stands.",
+  "fields": [
+   "fault"
+  ]
+ },
+ "NotATenant": {
+  "code": "not-a-tenant",
+  "problem": "{actor} has no running lease {lease:lease}",
+  "advice": "only a tenant of the machine challenges it.",
+  "fields": [
+   "lease",
+   "actor"
+  ]
+ },
+ "NotDown": {
+  "code": "not-down",
+  "problem": "Machine {machine} is not down",
+  "advice": "there is nothing to end or to roll.",
+  "fields": [
+   "machine"
+  ]
+ },
+ "NothingToApply": {
+  "code": "nothing-to-apply",
+  "problem": "Fault {fault} takes nothing off these leases",
+  "advice": "name leases that ran during the outage.",
+  "fields": [
+   "fault"
+  ]
+ },
+ "OutageOutOfRange": {
+  "code": "outage-out-of-range",
+  "problem": "An outage from {from_:utc} to {to:utc} cannot be filed",
+  "advice": "name a time after the last one and inside the filing window.",
+  "fields": [
+   "from_",
+   "to"
+  ]
+ },
+ "OutageTooShort": {
+  "code": "outage-too-short",
+  "problem": "The outage has not reached the highest tier",
+  "advice": "file it after {until:utc}, or let it end.",
+  "fields": [
+   "until"
+  ]
+ },
+ "ReportedAlready": {
+  "code": "reported-already",
+  "problem": "What verification {round} found was reported already",
+  "advice": "look at the pool's faults.",
+  "fields": [
+   "round"
+  ]
+ },
+ "RulingOver": {
+  "code": "ruling-over",
+  "problem": "Fault {fault} could be ruled on until {deadline:utc}",
+  "advice": "it stands now.",
+  "fields": [
+   "fault",
+   "deadline"
+  ]
+ },
+ "UnknownFault": {
+  "code": "unknown-fault",
+  "problem": "There is no fault {fault} in this pool",
+  "advice": "check its number.",
+  "fields": [
+   "fault"
+  ]
+ },
+ "WrongFaultState": {
+  "code": "wrong-fault-state",
+  "problem": "Fault {fault} is {state:fault}, in which this cannot be done",
+  "advice": "look at it again.",
+  "fields": [
+   "fault",
+   "state"
+  ]
+ },
+ "WrongLease": {
+  "code": "wrong-lease",
+  "problem": "Lease {lease:lease} is not on machine {machine}",
+  "advice": "name one of that machine.",
+  "fields": [
+   "lease",
+   "machine"
+  ]
  }
 };

@@ -1,6 +1,7 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
-import { chooseGateway, gatewayAddress } from "../../api/gateway";
+import { chooseGateway, gatewayAddress, isAlone } from "../../api/gateway";
+import { fetchPublished } from "../../api/published";
 import { usePool } from "../../api/queries";
 import { Page } from "../../app/Page";
 import { Facts } from "../../ui/Facts";
@@ -24,12 +25,17 @@ export default function GatewayPage() {
       setRefusal(problem);
     }
   };
+  const { data: published } = useQuery({
+    queryKey: ["published"],
+    queryFn: fetchPublished,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
   return (
     <Page title="The gateway that answers" command="leasehold gateway run">
       <section className="panel rows" aria-label="The gateway">
         <Facts
           facts={[
-            ["Address", gatewayAddress()],
+            ["Address", isAlone() ? "none: the chain is read by your wallet's node" : gatewayAddress()],
             ["Pool", pool?.controller ?? "not known"],
             pool === undefined ? undefined : ["Has read the chain to", <BlockSaid key="block" {...pool.block} />],
           ]}
@@ -56,6 +62,17 @@ export default function GatewayPage() {
               onChange={(event) => setTyped(event.target.value)}
             />
           </div>
+          {published !== undefined && published.length > 0 && (
+            <ul className="plain line" aria-label="Gateways that were published with this app">
+              {published.map(({ name, address }) => (
+                <li key={address}>
+                  <button type="button" className="chip" onClick={() => choose(address)}>
+                    {name}: {address}
+                  </button>
+                </li>
+              ))}
+            </ul>
+          )}
           <div className="line">
             <button type="submit" className="button primary" disabled={typed === ""}>
               Ask this gateway from now on
@@ -63,7 +80,15 @@ export default function GatewayPage() {
             <button type="button" className="button" onClick={() => choose(null)}>
               Ask the one that served this page
             </button>
+            <button type="button" className="button" disabled={isAlone()} onClick={() => choose("none")}>
+              Go on without a gateway
+            </button>
           </div>
+          <p className="small soft">
+            Without one, your wallet's node tells your leases, your machines and the pool's rules: what you have can be
+            closed, extended, claimed and withdrawn. Search, records, logs and terminals take a gateway, and so does
+            renting.
+          </p>
         </form>
       </section>
       {(refusal ?? error) != null && <ProblemView error={refusal ?? error} />}

@@ -1,10 +1,14 @@
 import { useParams } from "react-router";
+import { isAddressEqual } from "viem";
 import { Page } from "../../app/Page";
-import { parseLease } from "../../chain";
+import { formatLease, parseLease } from "../../chain";
+import { Problem } from "../../problem";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import { type Account, WithWallet } from "../../wallet";
+import { openingOf } from "../rent/useRenting";
 import { LeaseView } from "./LeaseView";
+import { Reorganised, Undone } from "./Undone";
 import { useLeaseOnChain } from "./useLeaseOnChain";
 import "./lease.css";
 
@@ -32,14 +36,18 @@ function Found({ account, shown }: { account: Account; shown: string }) {
 
 function Looked({ account, id }: { account: Account; id: bigint }) {
   const found = useLeaseOnChain(account, id);
-  if (found.data) {
-    return (
-      <>
-        {found.error && <ProblemView error={found.error} onRetry={() => void found.refetch()} />}
-        <LeaseView account={account} now={found.data} />
-      </>
-    );
-  }
-  if (found.error) return <ProblemView error={found.error} onRetry={() => void found.refetch()} />;
-  return <Skeleton rows={8} />;
+  const retry = (): void => void found.refetch();
+  const opening = openingOf(formatLease(id));
+  const gone = found.error instanceof Problem && found.error.code === "unknown-lease";
+  if (gone && (found.data || opening)) return <Undone account={account} id={id} opening={opening} />;
+  if (!found.data) return found.error ? <ProblemView error={found.error} onRetry={retry} /> : <Skeleton rows={8} />;
+  const another = opening !== null && !isAddressEqual(found.data.lease.tenant, account.sender.account);
+  return (
+    <>
+      {found.error && <ProblemView error={found.error} onRetry={retry} />}
+      {another && <Undone account={account} id={id} opening={opening} />}
+      {found.data.undone && !another && <Reorganised block={found.data.undone} />}
+      <LeaseView account={account} now={found.data} />
+    </>
+  );
 }

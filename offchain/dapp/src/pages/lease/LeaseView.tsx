@@ -1,6 +1,7 @@
 import { lazy, Suspense } from "react";
 import { Link, useSearchParams } from "react-router";
 import { isAddressEqual } from "viem";
+import { isAlone } from "../../api/gateway";
 import { LeaseState } from "../../chain";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
@@ -29,11 +30,18 @@ export function LeaseView({ account, now }: { account: Account; now: LeaseNow })
   const { agent, allow } = useAgent(account, lease.machine);
   const status = useStatus(mine ? agent : null, lease.id, live);
   const { doing, run } = useDoing();
-  const stations = standing(lease, now.params, status.data);
+  // What the machine said before it fell silent is no word on how things stand.
+  const stations = standing(lease, now.params, status.error ? undefined : status.data);
   return (
     <>
       <Stations {...stations} />
-      {mine && !agent && (
+      {mine && isAlone() && (
+        <p className="notice">
+          No gateway is asked: this page reads the chain by your wallet. Status, logs and terminal come by way of a
+          gateway, or at the prompt.
+        </p>
+      )}
+      {mine && !agent && !isAlone() && (
         <section className="notice">
           <h2>The machine does not know this tab yet.</h2>
           <p>Your wallet signs once for a day; it moves no money. Then status, logs and terminal are shown here.</p>

@@ -1,16 +1,6 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import {
-  bill,
-  closeDeed,
-  closingIn,
-  extensionCost,
-  formatLease,
-  LeaseState,
-  readFunds,
-  send,
-  withdrawDeed,
-} from "../../chain";
+import { bill, closeDeed, extensionCost, formatLease, LeaseState, readFunds, send, withdrawDeed } from "../../chain";
 import { exact, formatDuration } from "../../format";
 import { extend } from "../../renting";
 import { Facts } from "../../ui/Facts";
@@ -44,10 +34,8 @@ export function MoneyPart({ account, now: { lease, params, machine, head }, mine
   const close = (): void =>
     void run("closing the lease", async (tell) => {
       const deed = closeDeed(pool, lease.id, standing.unused);
-      const receipt = await send(deed, sender, chain, (stage) => tell(deed.words, stage), pool.money);
-      const back = closingIn(pool, receipt);
-      if (back !== null) tell(`${exact(back, pool.money)} came back into your ledger.`);
-      await looked();
+      await send(deed, sender, chain, (stage) => tell(deed.words, stage), pool.money);
+      await looked(); // what came back is told by the chain's word, which a reorganisation can change
     });
   return (
     <section className="panel rows" aria-label="Money">

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
 import { AgentClient, keptSession, type SessionKey } from "../../agent";
+import { isAlone } from "../../api/gateway";
 import type { Account } from "../../wallet";
 import { agentUrl, sessionFor } from "../rent/useRenting";
 
@@ -12,7 +13,9 @@ export function useAgent(account: Account, machine: number) {
   );
   const agent = useMemo(
     () =>
-      key && key.session.account === sender.account ? new AgentClient({ pool, machine, key, url: agentUrl }) : null,
+      key && key.session.account === sender.account && !isAlone()
+        ? new AgentClient({ pool, machine, key, url: agentUrl })
+        : null,
     [key, pool, machine, sender.account],
   );
   const allow = useCallback(

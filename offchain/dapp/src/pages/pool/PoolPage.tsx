@@ -1,3 +1,4 @@
+import { isAlone } from "../../api/gateway";
 import { type AnsweredPool, usePool } from "../../api/queries";
 import { Page } from "../../app/Page";
 import { Address } from "../../ui/Address";
@@ -8,7 +9,10 @@ import { Code } from "./Code";
 import { Parameters } from "./Parameters";
 import { Powers } from "./Powers";
 import { Rounds } from "./Rounds";
+import { Scoring } from "./Scoring";
 import { Seats } from "./Seats";
+import { Slashes } from "./Slashes";
+import { Treasury } from "./Treasury";
 
 /** The pool: its rules, who can take what, who measures, and what code stands behind it. */
 export default function PoolPage() {
@@ -27,6 +31,7 @@ export default function PoolPage() {
 }
 
 function Shown({ pool }: { pool: AnsweredPool }) {
+  const alone = isAlone();
   return (
     <>
       <section className="panel rows" aria-label="Whose it is">
@@ -42,17 +47,32 @@ function Shown({ pool }: { pool: AnsweredPool }) {
             ["Opening and registering", pool.paused ? "paused" : "open"],
             ["Registering takes a licence", pool.gated ? "yes" : "no"],
             ["Machines, ever", pool.machines.toLocaleString("en")],
-            [
-              "Quorum",
-              `${pool.quorum.seats} of ${pool.matured_seats} matured seats, of at least ${pool.quorum.validators} validators`,
-            ],
+            alone
+              ? undefined
+              : [
+                  "Quorum",
+                  `${pool.quorum.seats} of ${pool.matured_seats} matured seats, of at least ${pool.quorum.validators} validators`,
+                ],
           ]}
         />
       </section>
-      <Powers powers={pool.powers} />
+      {alone && (
+        <p className="notice">
+          No gateway is asked: of the pool stands here what the chain itself says, read by your wallet. Powers, seats,
+          rounds and faults take a gateway, or <code>leasehold pool trust</code> at the prompt.
+        </p>
+      )}
+      {!alone && <Powers powers={pool.powers} />}
       <Parameters pool={pool} />
-      <Seats token={pool.token} />
-      <Rounds token={pool.token} />
+      <Treasury pool={pool} />
+      <Scoring pool={pool} />
+      {!alone && (
+        <>
+          <Seats token={pool.token} />
+          <Rounds token={pool.token} />
+          <Slashes token={pool.token} />
+        </>
+      )}
       <Code pool={pool} />
     </>
   );

@@ -2,7 +2,7 @@ import { Copy } from "../../ui/Copy";
 import "./provide.css";
 
 /** How a host joins: what is typed there, and what where the wallet is. The wallet never comes near the host. */
-export function Joining() {
+export function Joining({ account }: { account: string | null }) {
   return (
     <section className="panel rows" aria-label="Lend out a computer">
       <h2>Lend out a computer</h2>
@@ -11,7 +11,7 @@ export function Joining() {
         host has a key of its own that moves no money.
       </p>
       <ol className="steps">
-        {STEPS.map(([what, command]) => (
+        {steps(account ?? "0x…").map(([what, command]) => (
           <li key={command}>
             <p>{what}</p>
             <div className="command">
@@ -25,16 +25,19 @@ export function Joining() {
   );
 }
 
-const STEPS = [
-  ["On the host, as root: install the agent.", "dpkg --install leasehold-agent_*.deb"],
-  ["Write what it needs to know into /etc/leasehold/agent.toml, and let it try itself.", "leasehold-agent check"],
-  [
-    "Have the host describe itself for the account that will stake it.",
-    "leasehold-agent describe --owner 0x… > machine.json",
-  ],
-  [
-    "Where your wallet is: look at the stake and the terms, and join.",
-    "leasehold provider join machine.json --price 1.50 --dry-run",
-  ],
-  ["On the host: start the agent.", "systemctl enable --now leasehold-agent"],
-] as const;
+/** What is typed where, for the account that will stake the machine. */
+function steps(account: string): readonly (readonly [what: string, command: string])[] {
+  return [
+    ["On the host, as root: install the agent.", "dpkg --install leasehold-agent_*.deb"],
+    ["Write what it needs to know into /etc/leasehold/agent.toml, and let it try itself.", "leasehold-agent check"],
+    [
+      "Have the host describe itself for the account that will stake it.",
+      `leasehold-agent describe --owner ${account} > machine.json`,
+    ],
+    [
+      "Where your wallet is: look at the stake and the terms, and join.",
+      "leasehold provider join machine.json --price 1.50 --dry-run",
+    ],
+    ["On the host: start the agent.", "systemctl enable --now leasehold-agent"],
+  ];
+}

@@ -1,4 +1,5 @@
 import { Link } from "react-router";
+import type { MachineItem } from "../../api/machines";
 import { useMachines } from "../../api/queries";
 import type { Token } from "../../api/types";
 import { formatFree } from "../../format";
@@ -15,10 +16,12 @@ interface Props {
   /** All that the provider ever had; retired ones are not listed. */
   readonly machines: readonly number[];
   readonly token: Token | undefined;
+  /** Whether whoever looks may manage them. */
+  readonly managed: boolean;
 }
 
 /** A provider's machines that are not retired. */
-export function OwnMachines({ provider, machines, token }: Props) {
+export function OwnMachines({ provider, machines, token, managed }: Props) {
   const { data, error, hasNextPage, fetchNextPage, refetch } = useMachines({ q: `provider:${provider}`, sort: "id" });
   const shown = data?.pages.flatMap((part) => part.items) ?? [];
   return (
@@ -64,8 +67,22 @@ export function OwnMachines({ provider, machines, token }: Props) {
               name: "Seen",
               cell: (machine) => (machine.last_seen === null ? "never" : <Time at={machine.last_seen} />),
             },
+            ...(managed
+              ? [
+                  {
+                    name: "Terms and stake",
+                    cell: (machine: MachineItem) => <Link to={`/provide/${machine.id}`}>Manage {machine.id}</Link>,
+                  },
+                ]
+              : []),
           ]}
         />
+      )}
+      {managed && (
+        <p className="small soft">
+          A retired machine is managed by its number: its stake is taken back there, too. You registered{" "}
+          {machines.join(", ")}.
+        </p>
       )}
       {hasNextPage && (
         <button type="button" className="button" onClick={() => void fetchNextPage()}>

@@ -1,12 +1,14 @@
 import { useId, useState } from "react";
-import { useNavigate } from "react-router";
+import { Link, useNavigate } from "react-router";
 import { Page } from "../../app/Page";
+import { useWallet } from "../../wallet";
 import { Joining } from "./Joining";
 
 /** For who has GPUs: a look at one's machines and money, and how a host joins. */
 export default function Provide() {
   const id = useId();
   const navigate = useNavigate();
+  const own = useWallet().account;
   const [typed, setTyped] = useState("");
   const account = typed.trim();
   const valid = /^0x[0-9a-fA-F]{40}$/.test(account);
@@ -38,9 +40,16 @@ export default function Provide() {
             Show machines and earnings
           </button>
         </form>
+        {own !== null && (
+          <p>
+            <Link className="button" to={`/providers/${own}`}>
+              Those of the wallet that is connected
+            </Link>
+          </p>
+        )}
         <p className="small soft">All of it stands on the chain: no wallet is needed to look.</p>
       </section>
-      <Joining />
+      <Joining account={own} />
     </Page>
   );
 }

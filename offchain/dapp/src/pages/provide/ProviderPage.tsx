@@ -1,5 +1,6 @@
 import { lazy, Suspense, useState } from "react";
 import { useParams } from "react-router";
+import { isAddress, isAddressEqual } from "viem";
 import { gateway } from "../../api/gateway";
 import { useLive } from "../../api/live";
 import type { ProviderWhole } from "../../api/providers";
@@ -12,10 +13,15 @@ import { Facts } from "../../ui/Facts";
 import { Money } from "../../ui/Money";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
-import { Outages } from "../machine/Outages";
+import { type Account, usePoolChain } from "../../wallet";
+import { Claims } from "./Claims";
+import { Faults } from "./Faults";
+import { Invoices } from "./Invoices";
 import { OwnMachines } from "./OwnMachines";
+import { Withdrawing } from "./Withdrawing";
 
 const Earnings = lazy(() => import("./Earnings"));
+const Usage = lazy(() => import("./Usage"));
 const SPANS = [7, 30, 90, 366] as const;
 
 /** A provider: machines, stake, what they have earned, what can be claimed, what went wrong. */
@@ -25,11 +31,15 @@ export default function ProviderPage() {
   useLive(["machines"]);
   const { data: provider, error, refetch } = useProvider(account, days);
   const token = usePool().data?.token;
+  const own = useOwn(account);
+  const again = (): Promise<unknown> => refetch();
   return (
     <Page title={`Provider ${shortAddress(account)}`} command="leasehold provider status">
       {provider !== undefined ? (
         <>
           <Figures provider={provider} token={token} />
+          {own && <Claims account={own} onDone={again} />}
+          {own && <Withdrawing account={own} ledger={provider.balance} onDone={again} />}
           <section className="panel rows" aria-label="Earnings">
             <div className="line apart">
               <h2>Earnings by day</h2>
@@ -55,8 +65,15 @@ export default function ProviderPage() {
               <Earnings earnings={provider.earnings} days={days} token={token} />
             </Suspense>
           </section>
-          <OwnMachines machines={provider.machines} provider={provider.provider} token={token} />
-          <Outages faults={provider.faults} token={token} />
+          <section className="panel rows" aria-label="Utilisation">
+            <h2>How much was leased</h2>
+            <Suspense fallback={<Skeleton rows={6} />}>
+              <Usage provider={provider.provider} cells={provider.cells} days={days} />
+            </Suspense>
+          </section>
+          {token && <Invoices provider={provider.provider} token={token} />}
+          <OwnMachines machines={provider.machines} provider={provider.provider} token={token} managed={own !== null} />
+          <Faults faults={provider.faults} token={token} account={own} onDone={again} />
         </>
       ) : error !== null ? (
         <ProblemView error={error} onRetry={() => void refetch()} />
@@ -65,6 +82,13 @@ export default function ProviderPage() {
       )}
     </Page>
   );
+}
+
+/** The wallet that is connected, where the account is its own. */
+function useOwn(account: string): Account | null {
+  const { pool, chain, sender } = usePoolChain();
+  if (!pool || !chain || !sender || !isAddress(account)) return null;
+  return isAddressEqual(sender.account, account) ? { pool, chain, sender } : null;
 }
 
 function Figures({ provider, token }: { provider: ProviderWhole; token: Token | undefined }) {
@@ -82,10 +106,6 @@ function Figures({ provider, token }: { provider: ProviderWhole; token: Token | 
           ["Score", provider.score === null ? "not known yet" : `${provider.score} of 1000`],
         ]}
       />
-      <p className="small soft">
-        Claim and withdraw at the prompt: <code>leasehold provider claim</code>,{" "}
-        <code>leasehold provider withdraw</code>
-      </p>
     </section>
   );
 }

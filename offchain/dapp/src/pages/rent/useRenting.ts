@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import type { Hex } from "viem";
 import { type AgentWay, grantSession, keptSession, type SessionKey } from "../../agent";
 import { gateway } from "../../api/gateway";
 import { formatLease, type Quote } from "../../chain";
@@ -51,9 +52,25 @@ export async function rentShown(account: Account, shown: Quote, workload: Worklo
     volumes.push({ ...volume, key: volumeKey(signature) });
   }
   const keyed = volumes.length ? { ...workload, volumes } : workload;
-  const lease = await rent({ ...account, key, url: agentUrl, signTypedData, fetchDocument, tell }, shown, keyed);
-  if (workload.secrets) sessionStorage.setItem(secretsPlace(formatLease(lease)), JSON.stringify(workload.secrets));
-  return formatLease(lease);
+  let opening: Hex | null = null;
+  const heard: Tell = (words, stage) => {
+    if (stage?.kind === "mined") opening = stage.receipt.transactionHash;
+    tell(words, stage);
+  };
+  const hands = { ...account, key, url: agentUrl, signTypedData, fetchDocument, tell: heard };
+  const lease = formatLease(await rent(hands, shown, keyed));
+  if (opening !== null) sessionStorage.setItem(openingPlace(lease), opening);
+  if (workload.secrets) sessionStorage.setItem(secretsPlace(lease), JSON.stringify(workload.secrets));
+  return lease;
+}
+
+/** The transaction that opened a lease, where this tab sent it: what is asked for after a reorganisation. */
+export function openingOf(lease: string): Hex | null {
+  return sessionStorage.getItem(openingPlace(lease)) as Hex | null;
+}
+
+function openingPlace(lease: string): string {
+  return `leasehold.opening.${lease}`;
 }
 
 /** Has a group rent what was shown: makes the proposal, signed by this wallet as one of its signers, and gives its digest. */

@@ -1,0 +1,81 @@
+import { Link, useParams } from "react-router";
+import { usePool, useRounds, useValidators, useVotes } from "../../api/queries";
+import { Page } from "../../app/Page";
+import { inWords } from "../../format";
+import { Address } from "../../ui/Address";
+import { DataTable } from "../../ui/DataTable";
+import { Empty } from "../../ui/Empty";
+import { Facts } from "../../ui/Facts";
+import { Money } from "../../ui/Money";
+import { ProblemView } from "../../ui/ProblemView";
+import { Skeleton } from "../../ui/Skeleton";
+import { Time } from "../../ui/Time";
+import { recordOf } from "./record";
+import { SeatState } from "./SeatState";
+
+/** One seat: its stake, and what it said in each round for which it was drawn. */
+export default function SeatPage() {
+  const shown = useParams().seat ?? "";
+  const token = usePool().data?.token;
+  const seats = useValidators();
+  const seat = seats.data?.items.find((known) => String(known.seat) === shown);
+  const rounds = useRounds();
+  const drawn = rounds.data?.items.filter((round) => seat && round.seats.includes(seat.seat)) ?? [];
+  const votes = useVotes(drawn.map(({ round }) => round));
+  const error = seats.error ?? rounds.error;
+  if (error !== null) {
+    return (
+      <Page title={`Seat ${shown}`}>
+        <ProblemView error={error} onRetry={() => void seats.refetch()} />
+      </Page>
+    );
+  }
+  if (seats.data === undefined || rounds.data === undefined) return <Skeleton rows={8} />;
+  if (seat === undefined) {
+    return (
+      <Page title={`Seat ${shown}`}>
+        <Empty says={`There is no seat ${shown}.`} />
+      </Page>
+    );
+  }
+  const record = recordOf(seat.seat, drawn, votes);
+  return (
+    <Page title={`Seat ${shown}`} command="leasehold validator seats">
+      <section className="panel" aria-label="The seat">
+        <Facts
+          facts={[
+            ["Validator", <Address key="validator" address={seat.validator} />],
+            ["Stake", <Money key="stake" amount={seat.stake} token={token} />],
+            ["Stands at the level of", <Money key="level" amount={seat.level} token={token} />],
+            ["Joined", <Time key="joined" at={seat.joined_at} />],
+            seat.leaves_at === null ? undefined : ["Leaves", <Time key="leaves" at={seat.leaves_at} />],
+            ["State", <SeatState key="state" seat={seat} />],
+            ["Drawn in the newest 50 rounds", String(record.length)],
+            ["Showed what it found in", String(record.filter(({ vote }) => vote?.revealed).length)],
+          ]}
+        />
+      </section>
+      {record.length === 0 ? (
+        <Empty says="It was drawn for none of the newest 50 rounds." />
+      ) : (
+        <DataTable
+          caption="Rounds for which it was drawn"
+          rows={record}
+          rowKey={({ round }) => round.round}
+          columns={[
+            { name: "Round", cell: ({ round }) => `Round ${round.round}` },
+            {
+              name: "Machine",
+              numeric: true,
+              cell: ({ round }) => <Link to={`/machines/${round.machine}`}>{round.machine}</Link>,
+            },
+            { name: "Outcome", cell: ({ round }) => inWords(round.state) },
+            { name: "It said", cell: ({ said }) => said },
+            { name: "Score it gave", numeric: true, cell: ({ vote }) => vote?.score ?? "–" },
+            { name: "Score of all", numeric: true, cell: ({ round }) => round.score ?? "–" },
+          ]}
+        />
+      )}
+    </Page>
+  );
+}
