@@ -11,6 +11,7 @@ Each file stands on none but those before it:
     _received           bodies that are larger than a workload
     _logs               a log that can be taken up where it broke off
     _gate               how often anybody may ask
+    _straight_body      a body past what takes HTTP apart
     _protocols          clients that send slowly, or in tiny pieces
     _auth               who may call
     _exec               a command in a container, as a WebSocket

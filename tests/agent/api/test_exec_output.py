@@ -117,7 +117,7 @@ class Lost:
 
     closed = False
 
-    async def write(self, data: bytes) -> None:
+    async def write(self, data: bytes | memoryview) -> None:
         raise ConnectionError("it reads nothing")
 
     async def write_eof(self) -> None: ...
