@@ -60,7 +60,7 @@ def check(visiting: Visiting, least: int) -> None:
     print(dict(visiting.statuses), {name: dict(met) for name, met in visiting.by_operation.items()})
     assert visiting.wrong == []
     assert visiting.statuses.total() >= least
-    assert visiting.statuses[200] >= least // 4
+    assert visiting.statuses[200] >= least // 8
 
 
 def reached(visiting: Visiting) -> set[str]:

@@ -195,8 +195,12 @@ class Visiting:
     def _note(self, scope: Scope, body: bytes, operation: Operation | None, answer: _Answer) -> None:
         self.statuses[answer.status] += 1
         self.by_operation["" if operation is None else operation.name][answer.status] += 1
-        if operation is not None and operation.path == "/api/v1/session" and answer.status == 204:
-            self._cookie = None
+        if (
+            operation is not None
+            and operation.path == "/api/v1/session"
+            and scope["method"] in ("POST", "DELETE")
+        ):
+            self._cookie = None  # signing in ends the session that the browser came with, as signing out does
         if answer.status == 204 and "/uploads/" in scope["path"]:
             self.whole.named["upload"] = []
         if answer.status == 201 and (place := answer.headers.get("location", "")):
