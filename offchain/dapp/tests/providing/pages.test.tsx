@@ -100,7 +100,7 @@ test("anybody sees a provider's faults with their deadlines, use and invoices; n
     machines: () => ({ items: [item()], total: 1, next: null }),
   });
   const { container } = shown(`/providers/${ME}`);
-  expect(await screen.findByText(/may be appealed until/)).toBeTruthy();
+  expect(await screen.findByText(/the time to appeal ends/)).toBeTruthy();
   expect(await screen.findByText(/% leased in 30 days/)).toBeTruthy();
   expect(screen.queryByRole("button", { name: /Appeal/ })).toBeNull();
   expect(screen.queryByRole("link", { name: /Manage/ })).toBeNull();

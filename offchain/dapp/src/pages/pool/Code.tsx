@@ -47,7 +47,7 @@ export function Code({ pool }: { pool: PoolWhole }) {
 
 /** The comparison that the browser makes, and by whose word: a gateway's node can say of itself what it likes. */
 function Checked() {
-  const { pool, chain, sender } = usePoolChain();
+  const { pool, chain, sender, error, retry } = usePoolChain();
   const { chosen } = useWallet();
   const lent = pool && sender ? wallets.lentNode(pool.chainId) : null;
   const own = sender !== null && lent === null;
@@ -57,6 +57,7 @@ function Checked() {
     enabled: pool !== undefined && chain !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
   });
+  if (error) return <ProblemView error={error} onRetry={retry} />;
   if (found.error) return <ProblemView error={found.error} onRetry={() => void found.refetch()} />;
   if (!found.data || found.data.length === 0) return <Skeleton rows={3} />;
   const different = found.data.find(({ why }) => why !== null);

@@ -8,12 +8,13 @@ import { usePoolChain } from "../../wallet";
 
 /** Where fees go, and what lies there: by the node that the page reads, the wallet's where one is connected. */
 export function Treasury({ pool: { treasury, params, token } }: { pool: PoolWhole }) {
-  const { pool, chain, sender } = usePoolChain();
-  const { data } = useQuery({
+  const { pool, chain, sender, error: noPool } = usePoolChain();
+  const { data, error } = useQuery({
     queryKey: ["onchain", "treasury", pool?.controller, treasury, sender !== null],
     queryFn: async () => (pool && chain ? await readFunds(chain, pool, treasury) : null),
     enabled: pool !== undefined && chain !== undefined,
   });
+  const unknown = (noPool ?? error) ? "not known: no node of the chain answers" : "…";
   const fee = params.fee_bps;
   return (
     <section className="panel rows" aria-label="Treasury">
@@ -22,8 +23,8 @@ export function Treasury({ pool: { treasury, params, token } }: { pool: PoolWhol
         facts={[
           ["Account", <Address key="account" address={treasury} />],
           typeof fee === "number" ? ["Gets", `${fee / 100} % of what providers earn`] : undefined,
-          ["In its ledger here", data ? <Money key="ledger" amount={data.ledger} token={token} /> : "…"],
-          ["In its wallet", data ? <Money key="wallet" amount={data.wallet} token={token} /> : "…"],
+          ["In its ledger here", data ? <Money key="ledger" amount={data.ledger} token={token} /> : unknown],
+          ["In its wallet", data ? <Money key="wallet" amount={data.wallet} token={token} /> : unknown],
         ]}
       />
       <p className="small soft">

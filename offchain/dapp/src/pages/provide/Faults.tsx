@@ -77,9 +77,9 @@ function Next({ fault: { state, deadline, to } }: { fault: Fault }) {
   const at = deadline === null ? null : <Time at={deadline} />;
   if (state === "running") return to === null ? "nothing before it ends" : "nothing";
   if (at === null) return "nothing";
-  if (state === "filed") return <>may be appealed until {at}, then the stake is taken</>;
-  if (state === "appealed") return <>the arbiter may rule until {at}; silence lets it stand</>;
-  if (state === "upheld") return <>the stake is taken after {at}</>;
+  if (state === "filed") return <>the time to appeal ends {at}; then the stake is taken</>;
+  if (state === "appealed") return <>the time to rule ends {at}; silence lets it stand</>;
+  if (state === "upheld") return <>tenants are heard, and the stake is taken {at}</>;
   return "nothing";
 }
 
@@ -117,7 +117,7 @@ function Appeal({ account, fault: id, onDone }: { account: Account; fault: numbe
         ["The bond", <Money key="bond" amount={rules.bond} token={pool.money} places="exact" />],
         ["Comes back", "the bond, where the arbiter takes the fault back or says nothing in time"],
         ["The arbiter rules", `within ${formatDuration(rules.rulingWindow)} of the appeal`],
-        ["May be appealed until", <Time key="deadline" at={fault.deadline} />],
+        ["The time to appeal ends", <Time key="deadline" at={fault.deadline} />],
       ]}
       asks={
         lacks > 0n
