@@ -10,10 +10,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from leasehold.gateway._gateway_tables import kept, uploads
+from leasehold.gateway._gateway_tables import Exclusive, kept, put_row, take_turn, uploads
 from leasehold.gateway._refusals import QuotaUsed
 
 KEPT_SECONDS: Final = 30 * 86_400
@@ -50,8 +50,10 @@ class AccountPins:
 
     async def reserve(self, account: str, size: int, row: dict[str, Any]) -> None:
         """Notes an upload of `size` bytes, unless that is more than there is room for. Raises QuotaUsed."""
+        quota = await self._quota_of(account)
         async with self._counting, self._engine.begin() as connection:
-            await self._check_room(connection, account, size)
+            await take_turn(connection, Exclusive.QUOTA)
+            await self._check_room(connection, account, size, quota)
             await connection.execute(insert(uploads).values(**row))
 
     async def keep(
@@ -62,17 +64,15 @@ class AccountPins:
         Raises QuotaUsed, and what `pin` does.
         """
         if not reserved:
+            quota = await self._quota_of(account)
             async with self._counting, self._engine.connect() as connection:
-                await self._check_room(connection, account, size)
+                await self._check_room(connection, account, size, quota)
         async with self._pinning:  # or the same CID's end for another account would unpin it meanwhile
             cid = await pin()
             until = int(self._now()) + self._seconds
-            here = (kept.c.cid == cid) & (kept.c.account == account)
             async with self._engine.begin() as connection:
-                renewed = await connection.execute(update(kept).where(here).values(expires_at=until))
-                if not renewed.rowcount:
-                    row = {"cid": cid, "account": account, "size": size, "expires_at": until}
-                    await connection.execute(insert(kept).values(**row))
+                row = {"cid": cid, "account": account, "size": size, "expires_at": until}
+                await put_row(connection, kept, row)
         return cid
 
     async def sweep(self) -> None:
@@ -95,8 +95,7 @@ class AccountPins:
         async with self._engine.begin() as connection:
             await connection.execute(delete(kept).where(kept.c.cid == cid, kept.c.account == account))
 
-    async def _check_room(self, connection: AsyncConnection, account: str, size: int) -> None:
-        quota = await self._quota_of(account)
+    async def _check_room(self, connection: AsyncConnection, account: str, size: int, quota: int) -> None:
         if await self._used(connection, account) + size > quota:
             raise QuotaUsed(
                 f"This account may keep {quota} bytes here;", "remove an upload, or use another gateway."

@@ -95,10 +95,12 @@ class Uploads:
 
     async def find(self, account: str, upload: str) -> Upload:
         """The account's upload. Raises NotHere for another's, as for none."""
-        wanted = select(uploads).where(uploads.c.id == upload, uploads.c.account == account)
-        async with self._engine.connect() as connection:
-            row = (await connection.execute(wanted)).one_or_none()
-        if row is None or not _ID.fullmatch(upload):
+        row = None
+        if _ID.fullmatch(upload):  # PostgreSQL takes no zero byte, not even to look for it
+            wanted = select(uploads).where(uploads.c.id == upload, uploads.c.account == account)
+            async with self._engine.connect() as connection:
+                row = (await connection.execute(wanted)).one_or_none()
+        if row is None:
             raise NotHere("There is no such upload of yours here;", "begin a new one.")
         return Upload(**row._asdict(), offset=row.size if row.cid else self._length(upload))
 
