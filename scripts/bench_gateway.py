@@ -1,22 +1,27 @@
 """The gateway under load: 10,000 machines and 100,000 leases, searches of a stated mix, a thousand who listen.
 
-The server is a process of its own with a real index on SQLite, filled from events; every second comes a block in which
-twenty leases end and twenty begin. The generator shares the two cores with it. Searches are compared with a constant
-of the same size from the same application in the same run.
+The server is a process of its own with a real index on SQLite, and the tasks that a gateway has; every second comes a
+block in which twenty leases end and twenty begin. Who searches and who listens are two more processes, on the same two
+cores. Searches are compared with a constant of the same size from the same application in the same run.
+
+The index is filled from events once, and kept in `build/bench-gateway` for the next run. What a machine that other
+people use at the time adds is in the absolute figures: `python scripts/bench.py gateway` measures them again.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -29,17 +34,9 @@ SECONDS: Final = 12.0
 ROUND_SECONDS: Final = 3.0
 ROUNDS: Final = 3
 CONNECTIONS: Final = 16
-CHANGED: Final = 20  # leases that end, and that begin, in a block
-BATCH: Final = 1_000  # blocks of one commit
-UNIT: Final = 10**6
-NOW: Final = 1_800_000_000
-MODELS: Final = (
-    ("NVIDIA H100 80GB HBM3", 85_520_809_984),
-    ("NVIDIA A100-SXM4-80GB", 85_520_809_984),
-    ("NVIDIA GeForce RTX 4090", 25_757_220_864),
-    ("NVIDIA L40S", 48_305_799_168),
-    ("NVIDIA H200", 150_754_820_096),
-)
+KEPT: Final = Path("build/bench-gateway")
+SERVER: Final = Path(__file__).with_name("gateway_of_size.py")
+EARS: Final = Path(__file__).with_name("gateway_ears.py")
 
 
 def search(rng: random.Random) -> str:
@@ -59,192 +56,17 @@ def search(rng: random.Random) -> str:
     return "/api/v1/machines?" + urlencode({"q": query, "sort": sort, "limit": "20"})
 
 
-# ------------------------------------------------------------------------------------------------------- the server
+def _filled(machines: int, leases: int) -> Path:
+    """The folder of such an index, from an earlier run or made now."""
+    from leasehold.chain import SCHEMA
 
-
-def serve(folder: Path, port: int, machines: int, leases: int) -> None:
-    """Fill the index, and serve until killed."""
-    asyncio.run(_serve(folder, port, machines, leases))
-
-
-async def _serve(folder: Path, port: int, machines: int, leases: int) -> None:
-    import uvicorn
-    from starlette.responses import Response
-
-    from leasehold.chain import Indexer
-    from leasehold.gateway import GatewaySettings, create_app
-    from leasehold.gateway._documents import Documents
-    from leasehold.gateway._figures import Figures
-    from leasehold.gateway._following import _keep_what_stays
-    from leasehold.gateway._gateway import Gateway
-    from leasehold.gateway._hub import Hub
-    from leasehold.gateway._limits import Places
-    from leasehold.gateway._market import Market
-    from leasehold.market import Money
-
-    world = _World(folder, machines)
-    settings = GatewaySettings(
-        world.deployment, folder, calls=10**9, most_live=2 * LISTENERS, most_live_each=2 * LISTENERS
-    )
-    async with Indexer(settings.database_url, world.deployment) as index:
-        for blocks in world.filled(leases):
-            await index.apply(blocks)
-        hub, money = Hub(), Money.of(world.deployment)
-        documents = Documents(folder / "documents", world, money, 1.0)  # type: ignore[arg-type]  # never asked
-        market = Market(index, documents, world, hub)  # type: ignore[arg-type]  # nor this
-        await market.refresh()
-        _keep_what_stays()
-        places = Places(settings.most_live_each, settings.most_live)
-        gateway = Gateway(settings, index, market, documents, world, hub, Figures(index), places)  # type: ignore[arg-type]
-
-        @asynccontextmanager
-        async def opening(_: GatewaySettings) -> AsyncIterator[Gateway]:
-            yield gateway
-
-        app = create_app(settings, opening=opening)
-        constant = market.board.page("gpu:H100", "price", 20, None)
-
-        @app.get("/constant")
-        async def same() -> Response:
-            return Response(constant, media_type="application/json")
-
-        async def blocks_come() -> None:
-            with (folder / "commits").open("w", buffering=1) as commits:
-                while True:
-                    await asyncio.sleep(1)
-                    block = world.block()
-                    await index.apply([block])
-                    commits.write(f"{block.block.number} {time.monotonic()}\n")
-                    await market.refresh()
-
-        coming = asyncio.create_task(blocks_come())
-        config = uvicorn.Config(
-            app, port=port, log_level="error", access_log=False, ws_per_message_deflate=False, backlog=2_048
-        )
-        await uvicorn.Server(config).serve()
-        coming.cancel()
-
-
-class _World:
-    """The pool's events, block by block."""
-
-    def __init__(self, folder: Path, machines: int) -> None:
-        from leasehold.chain import Deployment
-
-        self.folder = folder
-        self._machines = machines
-        places = ("0x" + f"{n}" * 40 for n in range(1, 5))
-        self.deployment = Deployment(31337, "0x" + "ab" * 32, *places, 1, "TUSD", 6)
-        self._rng = random.Random(7)
-        self._number = 0
-        self._next = 1
-        self._live: list[tuple[int, int]] = []
-        self._documents = [self._keep(document) for document in _documents()]
-
-    def _keep(self, document: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
-        from hashlib import sha256
-
-        kept = []
-        for raw in document:
-            digest = sha256(raw).digest()
-            path = self.folder / "documents" / f"{digest.hex()}.json"
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(raw)
-            kept.append(digest)
-        return kept[0], kept[1]
-
-    def filled(self, leases: int) -> Iterator[list[Any]]:
-        """All machines, then all leases but those that are to come, of which the last stay open."""
-        blocks = [self._applied(self._joining(number)) for number in range(1, self._machines + 1)]
-        yield from (blocks[at : at + BATCH] for at in range(0, len(blocks), BATCH))
-        for _ in range(0, leases, BATCH):
-            yield [
-                self._applied([*self._opening(50), *(self._closing(50) if len(self._live) > 3_000 else [])])
-                for _ in range(BATCH // 50)
-            ]
-
-    def block(self) -> Any:
-        """The next block."""
-        return self._applied([*self._closing(CHANGED), *self._opening(CHANGED)])
-
-    def _applied(self, events: Iterable[tuple[Any, dict[str, Any]]]) -> Any:
-        from leasehold.chain import Applied, Block, LogMeta
-
-        self._number += 1
-        digest = f"0x{self._number:064x}"
-        block = Block(self._number, digest, NOW + self._number)
-        return Applied(
-            block,
-            tuple(
-                kind(
-                    LogMeta(block.number, digest, digest, at, self.deployment.controller, block.timestamp),
-                    **values,
-                )
-                for at, (kind, values) in enumerate(events)
-            ),
-        )
-
-    def _joining(self, machine: int) -> list[tuple[Any, dict[str, Any]]]:
-        from leasehold.chain import ContactSet, HardwareSet, MachineRegistered, Terms, TermsSet
-
-        hardware, contact = self._rng.choice(self._documents)
-        terms = Terms(self._rng.randint(UNIT // 5, 4 * UNIT), 0, 600, 86_400 * 30, 600, 60_000)
-        provider = f"0x{machine // 5 + 1:040x}"
-        return [
-            (MachineRegistered, {"machine": machine, "provider": provider, "operator": provider, "gpus": 8,
-             "smallest_share": 1, "stake": UNIT, "pulled": UNIT}),
-            (TermsSet, {"machine": machine, "revision": 1, "params": 1, "terms": terms}),
-            (HardwareSet, {"machine": machine, "revision": 1, "digest": hardware}),
-            (ContactSet, {"machine": machine, "digest": contact}),
-        ]  # fmt: skip
-
-    def _opening(self, count: int) -> list[tuple[Any, dict[str, Any]]]:
-        from leasehold.chain import LeaseOpened, LeaseStarted
-
-        events: list[tuple[Any, dict[str, Any]]] = []
-        for _ in range(count):
-            lease, machine = self._next << 16, self._rng.randint(1, self._machines)
-            self._next += 1
-            self._live.append((lease, machine))
-            events.append(
-                (LeaseOpened, {"lease": lease, "machine": machine, "tenant": f"0x{lease >> 20:040x}",
-                 "placement": 1 << 8 + self._rng.randrange(8) | 0xFF, "revision": 1, "params": 1, "price": UNIT,
-                 "duration": 3_600, "deposit": UNIT, "pulled": UNIT, "workload": bytes(32), "flags": 0,
-                 "backup": bytes(32)})
-            )  # fmt: skip
-            events.append(
-                (LeaseStarted, {"lease": lease, "machine": machine, "start": NOW, "end": NOW + 3_600,
-                 "endpoint": bytes(32)})
-            )  # fmt: skip
-        return events
-
-    def _closing(self, count: int) -> list[tuple[Any, dict[str, Any]]]:
-        from leasehold.chain import LeaseClosed
-
-        ending, self._live = self._live[:count], self._live[count:]
-        return [
-            (LeaseClosed, {"lease": lease, "machine": machine, "end": NOW + 60, "paid": UNIT // 2, "fee": 0,
-             "refunded": UNIT // 2})
-            for lease, machine in ending
-        ]  # fmt: skip
-
-
-def _documents() -> Iterator[tuple[bytes, bytes]]:
-    from leasehold.market import canonical
-
-    for model, memory in MODELS:
-        for cores, country in ((16, "DE"), (32, "US"), (48, "FR"), (96, "SE")):
-            hardware = {
-                "version": 1, "gpus": [{"model": model, "memory_bytes": memory}] * 8, "memory_bytes": cores * 8 * 10**9,
-                "cpu": {"model": "AMD EPYC", "cores": cores}, "disk": {"bytes": 4 * 10**12, "quota": True},
-                "runtimes": ["runc"],
-            }  # fmt: skip
-            contact = {
-                "version": 1, "endpoints": [], "certificate": "", "age_recipient": "age1q",
-                "images": [{"id": f"sha256:{cores}", "name": "pytorch/pytorch" if cores > 16 else "ubuntu"}],
-                "location": {"country": country},
-            }  # fmt: skip
-            yield canonical(hardware), canonical(contact)  # type: ignore[arg-type]
+    told = f"{SCHEMA} {machines} {leases}".encode() + SERVER.read_bytes()
+    kept = KEPT / hashlib.sha256(told).hexdigest()[:16]
+    if not kept.exists():
+        shutil.rmtree(KEPT, ignore_errors=True)
+        command = [sys.executable, str(SERVER), "fill", str(kept), str(machines), str(leases)]
+        subprocess.run(command, check=True)
+    return kept
 
 
 # ---------------------------------------------------------------------------------------------------- the generator
@@ -314,46 +136,65 @@ async def _paced(callers: list[_Caller], paths: Iterator[str]) -> list[float]:
     return taken
 
 
-async def _listen(port: int, heard: dict[int, float], ready: asyncio.Semaphore) -> None:
-    """One who hears of machines; of each block, when the last of all has heard."""
-    from websockets.asyncio.client import connect
+@contextmanager
+def _listening(port: int) -> Iterator[Callable[[], dict[str, Any]]]:
+    """Those who listen; what is given ends them, and says what they heard."""
+    command = [sys.executable, str(EARS), str(port), str(LISTENERS)]
+    ears = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert ears.stdin is not None
+    assert ears.stdout is not None
 
-    async with connect(f"ws://127.0.0.1:{port}/api/v1/live", compression=None, ping_interval=None) as socket:
-        await socket.send('{"subscribe":["machines"]}')
-        ready.release()
-        async for text in socket:
-            if text[:19] == '{"topic":"machines"':
-                number = json.loads(text)["block"]["number"]
-                heard[number] = max(heard.get(number, 0.0), time.monotonic())
+    def ended() -> dict[str, Any]:
+        assert ears.stdin is not None
+        assert ears.stdout is not None
+        ears.stdin.close()
+        said: dict[str, Any] = json.loads(ears.stdout.readline())
+        return said
+
+    try:
+        assert ears.stdout.readline() == b"all listen\n"
+        yield ended
+    finally:
+        ears.kill()
+        ears.wait()
+        ears.stdout.close()
 
 
-async def _measured(port: int, folder: Path) -> dict[str, float]:
-    rng = random.Random(3)
-    paths, constant = iter(lambda: search(rng), ""), iter(lambda: "/constant", "")
+async def _compared(port: int, paths: Iterator[str], constant: Iterator[str]) -> tuple[float, float]:
+    """Searches a second, and constants, in turns."""
     callers = await _callers(port, CONNECTIONS)
     ours: list[float] = []
     theirs: list[float] = []
     for _ in range(ROUNDS):
         theirs.append(await _throughput(callers, constant))
         ours.append(await _throughput(callers, paths))
-    heard: dict[int, float] = {}
-    ready = asyncio.Semaphore(0)
-    listeners = [asyncio.create_task(_listen(port, heard, ready)) for _ in range(LISTENERS)]
-    for _ in range(LISTENERS):
-        await ready.acquire()
-    taken = sorted(await _paced(callers, paths))
-    commits = {
-        int(number): float(at) for number, at in map(str.split, (folder / "commits").read_text().splitlines())
-    }
-    updates = [heard[number] - at for number, at in commits.items() if number in heard]
-    for listener in listeners:
-        listener.cancel()
-    await asyncio.gather(*listeners, return_exceptions=True)
     for caller in callers:
         caller.close()
+    return sorted(ours)[ROUNDS // 2], sorted(theirs)[ROUNDS // 2]
+
+
+async def _paced_calls(port: int, paths: Iterator[str]) -> list[float]:
+    callers = await _callers(port, CONNECTIONS)
+    taken = await _paced(callers, paths)
+    for caller in callers:
+        caller.close()
+    return taken
+
+
+def _measured(port: int, folder: Path) -> dict[str, float]:
+    rng = random.Random(3)
+    paths, constant = iter(lambda: search(rng), ""), iter(lambda: "/constant", "")
+    ours, theirs = asyncio.run(_compared(port, paths, constant))
+    with _listening(port) as ended:
+        taken = sorted(asyncio.run(_paced_calls(port, paths)))
+        heard = ended()
+    commits = [line.split() for line in (folder / "commits").read_text().splitlines()]
+    updates = [heard["last"][n] - float(at) for n, at in commits if n in heard["last"]]
+    if heard["gone"] or not updates:
+        raise RuntimeError(f"{heard['gone']} who listen were let go, and {len(updates)} blocks reached all")
     return {
-        "ours": sorted(ours)[ROUNDS // 2],
-        "constant": sorted(theirs)[ROUNDS // 2],
+        "ours": ours,
+        "constant": theirs,
         "p50": taken[len(taken) // 2] * 1e3,
         "p99": taken[int(len(taken) * 0.99)] * 1e3,
         "update": max(updates),
@@ -370,14 +211,16 @@ def run() -> Iterator[dict[str, Any]]:
     """The rows of `make bench`."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 8_192)), hard))
+    kept = _filled(MACHINES, LEASES)
     with tempfile.TemporaryDirectory() as name:
-        folder, port = Path(name), _free_port()
+        folder, port = Path(name) / "gateway", _free_port()
+        shutil.copytree(kept, folder)
         server = subprocess.Popen(
-            [sys.executable, __file__, "serve", name, str(port), str(MACHINES), str(LEASES)]
+            [sys.executable, str(SERVER), "serve", str(folder), str(port), str(MACHINES)]
         )
         try:
             _wait(server, port)
-            figures = asyncio.run(_measured(port, folder))
+            figures = _measured(port, folder)
             memory = _resident(server.pid)
         finally:
             server.kill()
@@ -414,8 +257,5 @@ def _wait(server: subprocess.Popen[bytes], port: int) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["serve"]:
-        serve(Path(sys.argv[2]), *map(int, sys.argv[3:6]))
-    else:
-        for row in run():
-            print(row)
+    for row in run():
+        print(row)

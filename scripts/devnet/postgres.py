@@ -92,18 +92,24 @@ class Postgres:
         process, self._process = self._process, None
         if process is None:
             return
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        handles = [os.pidfd_open(process.pid)]
-        for child in children:
-            with contextlib.suppress(ProcessLookupError):
-                handles.append(os.pidfd_open(int(child)))
-        for handle in handles:
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(handle, signal.SIGKILL)
+        handles = _tell(process, signal.SIGKILL)
         process.wait()
         deadline = time.monotonic() + patient(30)
         for handle in handles:
             _wait_gone(handle, deadline)
+            os.close(handle)
+
+    def freeze(self) -> None:
+        """As a disk that stands still stops it: it keeps its connections, takes new ones, and says nothing."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """It goes on where it stood."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        for handle in _tell(self._process, number):
             os.close(handle)
 
     def stop(self) -> None:
@@ -159,6 +165,19 @@ class Postgres:
                     said = self._log.read_text(errors="replace")[-1000:]
                     raise PostgresError(f"PostgreSQL did not come up:\n{said}") from error
             time.sleep(0.02)
+
+
+def _tell(process: subprocess.Popen[bytes], number: signal.Signals) -> list[int]:
+    """Sends a signal to a server and to all its processes; handles of them, for who waits or closes them."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    handles = [os.pidfd_open(process.pid)]
+    for child in children:
+        with contextlib.suppress(ProcessLookupError):
+            handles.append(os.pidfd_open(int(child)))
+    for handle in handles:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(handle, number)
+    return handles
 
 
 def _wait_gone(handle: int, deadline: float) -> None:

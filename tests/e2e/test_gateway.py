@@ -62,10 +62,11 @@ async def said(socket: ClientConnection, topic: str) -> Any:
 
 
 @asynccontextmanager
-async def running(chain: PoolChain, home: Path) -> AsyncIterator[Running]:
+async def running(chain: PoolChain, home: Path, *more: str) -> AsyncIterator[Running]:
+    """A gateway of that home, with more options. It is killed at the end, unless it has ended."""
     deployment = chain.deployment.save(home.parent / "deployment")
     command = [Path(sys.executable).with_name("leasehold"), "--home", home, "--deployment", deployment]
-    command += ["--rpc", chain.anvil.url, "gateway", "run", "--listen", "127.0.0.1:0", "--json"]
+    command += ["--rpc", chain.anvil.url, "gateway", "run", "--listen", "127.0.0.1:0", "--json", *more]
     process = await asyncio.create_subprocess_exec(*map(str, command), stdout=asyncio.subprocess.PIPE)
     assert process.stdout is not None
     try:

@@ -13,6 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from leasehold._postgres import patient_async_connection
 from leasehold.chain._ordered import Applied, Block, RolledBack
 
 CHANNEL = "leasehold_chain"
@@ -110,9 +111,8 @@ async def listen(arguments: dict[str, Any], quiet: float) -> AsyncGenerator[tupl
     arguments: the driver's, of a connection. quiet: seconds without a notice, after which the server must show that it
     is there. Raises psycopg.Error when it is not.
     """
-    from psycopg import AsyncConnection  # only who lives on PostgreSQL has it
-
-    async with await AsyncConnection.connect(**arguments, autocommit=True) as connection:
+    connecting = patient_async_connection().connect(**arguments, autocommit=True)
+    async with await connecting as connection:
         await connection.execute(f"LISTEN {CHANNEL}")
         yield 0, ""
         while True:

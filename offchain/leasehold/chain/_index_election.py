@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import sqlalchemy as sa
 
+from leasehold.chain._index_engine import hasten
 from leasehold.chain._index_errors import IndexUnavailable
 
 BEAT_SECONDS = 5.0
@@ -48,6 +49,8 @@ class Election:
         session = self._engine.connect()
         session.detach()  # it is no one else's when this is over
         try:
+            session.begin()
+            hasten(session)
             for name, value in _SESSION.items():
                 session.exec_driver_sql(f"SET {name} = '{value}'")
             lock = sa.select(sa.func.pg_try_advisory_lock(LOCKS, pool), sa.func.pg_backend_pid())
@@ -79,4 +82,5 @@ class Election:
     def beat(self) -> None:
         """Lets the server hear of this process. Raises as `transaction`, and SQLAlchemy's errors."""
         with self.transaction() as connection:
+            hasten(connection)
             connection.exec_driver_sql("SELECT 1")

@@ -11,32 +11,39 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from leasehold._postgres import (
+    CONNECT_SECONDS,
+    READ_SECONDS,
+    WRITE_SECONDS,
+    be_patient,
+    postgres_engine,
+    postgres_url,
+)
 from leasehold.chain._index_errors import IndexTorn, IndexUnavailable
 from leasehold.errors import SettingsError
 
 _BUSY_SECONDS = 30
-_CONNECT_SECONDS = 5
 _WRITES = "leasehold_writes"
 _ADVICE = "use sqlite:///path or postgresql://user@host/database."
 
 
 def engine_of(database_url: str) -> sa.Engine:
     """Raises SettingsError for an address that is none, or whose driver is not installed."""
-    if database_url.startswith("postgres://"):  # as many hosts of databases write it
-        database_url = database_url.replace("postgres", "postgresql", 1)
     try:
-        url = sa.make_url(database_url)
+        url, of_server = sa.make_url(database_url), postgres_url(database_url)
     except sa.exc.ArgumentError as error:
         raise SettingsError("What is given as the index's database is no URL", _ADVICE) from error
-    if url.get_backend_name() == "sqlite":
-        if url.database in (None, "", ":memory:"):
-            raise SettingsError("The index needs a file", _ADVICE)
-        engine = sa.create_engine(url, connect_args={"timeout": _BUSY_SECONDS})
-        _prepare_sqlite(engine)
+    if of_server is not None:
+        engine = postgres_engine(of_server)
+        sa.event.listen(engine, "begin", _begun_on_server)
         return engine
-    if url.get_backend_name() != "postgresql":
+    if url.get_backend_name() != "sqlite":
         raise SettingsError(f"The index cannot lie in {url.get_backend_name()}", _ADVICE)
-    return _postgres_engine(url)
+    if url.database in (None, "", ":memory:"):
+        raise SettingsError("The index needs a file", _ADVICE)
+    engine = sa.create_engine(url, connect_args={"timeout": _BUSY_SECONDS})
+    _prepare_sqlite(engine)
+    return engine
 
 
 def is_postgres(engine: sa.Engine) -> bool:
@@ -62,22 +69,15 @@ def in_our_words(engine: sa.Engine) -> Iterator[None]:
         raise IndexUnavailable(reason) from error
 
 
-def _postgres_engine(url: sa.URL) -> sa.Engine:
-    patience = {
-        "connect_timeout": _CONNECT_SECONDS,
-        "keepalives_idle": 15,
-        "keepalives_interval": 5,
-        "keepalives_count": 3,
-    }
-    try:
-        return sa.create_engine(
-            url.set(drivername="postgresql+psycopg"),
-            connect_args=patience,
-            pool_pre_ping=True,  # what a restarted server has forgotten is not taken for a connection
-            pool_timeout=_CONNECT_SECONDS,
-        )
-    except ModuleNotFoundError as error:
-        raise SettingsError("PostgreSQL's driver is missing", "install leasehold[postgres].") from error
+def hasten(connection: sa.Connection) -> None:
+    """Has a transaction that writes little end as soon as one that reads, where the server is silent."""
+    if connection.dialect.name == "postgresql":
+        be_patient(connection.connection.dbapi_connection, READ_SECONDS)
+
+
+def _begun_on_server(connection: sa.Connection) -> None:
+    writes = connection.get_execution_options().get(_WRITES)
+    be_patient(connection.connection.dbapi_connection, WRITE_SECONDS if writes else READ_SECONDS)
 
 
 def _prepare_sqlite(engine: sa.Engine) -> None:
@@ -99,4 +99,4 @@ def _prepare_sqlite(engine: sa.Engine) -> None:
 def connect_arguments(engine: sa.Engine) -> dict[str, Any]:
     """What the driver's own `connect` takes, for the one connection that listens."""
     _, arguments = engine.dialect.create_connect_args(engine.url)
-    return {**arguments, "connect_timeout": _CONNECT_SECONDS}
+    return {**arguments, "connect_timeout": CONNECT_SECONDS}

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from leasehold.chain import _tables as tables
 from leasehold.chain._index_changes import IndexChange, notify
 from leasehold.chain._index_election import LOCKS, Election
-from leasehold.chain._index_engine import for_writing, is_postgres
+from leasehold.chain._index_engine import for_writing, hasten, is_postgres
 from leasehold.chain._index_errors import IndexConflict
 from leasehold.chain._index_writing import insert_ledger, insert_rows
 from leasehold.chain._latest import StoredVersions
@@ -57,6 +57,7 @@ class IndexWriter:
         Raises IndexConflict: another program has given them another form.
         """
         with self._writing.begin() as connection:
+            hasten(connection)
             if self._make_tables(connection, {Form.MISSING}) is Form.ANOTHER:
                 raise IndexConflict
         if not self.election.won(self._pool):

@@ -6,7 +6,7 @@ until it is elected (`run_elected`). The database is used synchronously in threa
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
 from functools import partial
@@ -42,7 +42,7 @@ class Indexer(Queries):
     or newer; a pooler in between must leave each client its connection). `sqlite://` in memory is not served, since
     threads share it. Raises SettingsError.
 
-    Every read raises IndexUnavailable while PostgreSQL is away.
+    Every read raises IndexUnavailable while PostgreSQL is away, and once it has said nothing for ten seconds.
     """
 
     def __init__(self, database_url: str, deployment: Deployment) -> None:
@@ -77,6 +77,8 @@ class Indexer(Queries):
         await self._in_thread(self._writer.election.resign)
         await self._in_thread(self._engine.dispose)
         self._thread.shutdown(wait=False)
+        if self._readers is not None:
+            self._readers.shutdown(wait=False)
 
     async def run(self, watcher: EventWatcher, on_commit: OnCommit | None = None) -> None:
         """Indexes for ever what the watcher hands out, from the cursor on.
@@ -116,7 +118,7 @@ class Indexer(Queries):
         """Forgets everything, so that the next `run` builds it anew from the chain."""
         await self._commit(self._writer.clear)
 
-    async def changes(self) -> AsyncIterator[IndexChange]:
+    async def changes(self) -> AsyncGenerator[IndexChange, None]:
         """What is committed, while `run` or `run_elected` runs here: first of all that anything may have been.
 
         Commits that come while the one before is looked at come as one.
@@ -132,6 +134,11 @@ class Indexer(Queries):
             while (head := self._changes.head) is None or head.number < block:
                 await consumer.next()
         return head
+
+    @property
+    def shared(self) -> bool:
+        """Whether several processes may have it, one of which is elected: it lies on PostgreSQL."""
+        return self._served
 
     @property
     def elected(self) -> bool:

@@ -5,18 +5,20 @@ They read only what is committed, beside the one who writes. Filters that are le
 
 import asyncio
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 
+from leasehold._postgres import READ_SECONDS
 from leasehold.chain import _tables as tables
 from leasehold.chain._changes import IndexChanges, changes_since
 from leasehold.chain._contract import code
 from leasehold.chain._deployment import Deployment
-from leasehold.chain._index_engine import in_our_words
-from leasehold.chain._index_errors import IndexConflict
+from leasehold.chain._index_engine import in_our_words, is_postgres
+from leasehold.chain._index_errors import IndexConflict, IndexUnavailable
 from leasehold.chain._ordered import Block
 from leasehold.chain._records import (
     ChallengeRecord,
@@ -57,9 +59,12 @@ from leasehold.chain._rows import (
 from leasehold.chain._types import LeaseState, MachineStatus
 from leasehold.chain._versions import SCHEMA
 
+T = TypeVar("T")
 _ENTRIES = 4  # more than one event makes of the ledger's
 _IDS_A_STATEMENT = 1_000
 _MOST_GROUPS = 200
+_BITS: Final = sa.literal(LOG_INDEX_BITS, sa.Integer)  # PostgreSQL shifts by no number as long as a place
+_READERS: Final = 8  # threads that wait for a server, so that nothing else of the process waits with them
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +86,12 @@ class Queries:
             "genesis": deployment.genesis,
             "controller": deployment.controller,
         }
+        self._served = is_postgres(engine)
+        self._readers = ThreadPoolExecutor(_READERS, "leasehold-index-read") if self._served else None
 
     async def changes_since(self, known: Sequence[Block]) -> IndexChanges:
         """What has come since the newest of the known blocks, all of which had events, that is still on the chain."""
-        return await asyncio.to_thread(self._read_changes, known)
+        return await self._beside(lambda: self._read_changes(known))
 
     def _read_changes(self, known: Sequence[Block]) -> IndexChanges:
         with in_our_words(self._engine), self._engine.connect() as connection:
@@ -154,9 +161,10 @@ class Queries:
         tenant: str | None = None,
         live: bool | None = None,
         ids: Sequence[int] | None = None,
+        machines: Collection[int] | None = None,
     ) -> list[LeaseRecord]:
         """Leases by id. live: only those that hold cells, or only those that do not. ids: only these, and no other
-        filter.
+        filter. machines: of any of these, of which there are not so many that it is better to read all.
         """
         table = tables.leases
         if ids is not None:
@@ -164,12 +172,14 @@ class Queries:
         where: list[sa.ColumnElement[bool]] = []
         if machine is not None:
             where.append(table.c.machine == machine)
+        if machines is not None:
+            where.append(table.c.machine.in_(list(machines)))
         if tenant is not None:
             where.append(table.c.tenant == tenant)
         if live is not None:
             states = [int(state) for state in LeaseState if state.live]
             where.append(table.c.state.in_(states) if live else table.c.state.not_in(states))
-        found_by_index = machine is not None or tenant is not None
+        found_by_index = any(wanted is not None for wanted in (machine, machines, tenant))
         rows = await self._newest(table, "lease", where, found_by_index=found_by_index)
         return [lease_record(row) for row in rows]
 
@@ -244,7 +254,7 @@ class Queries:
     async def lease_events(self, lease: int) -> list[LeaseEvent]:
         """What has become of a lease, event by event, oldest first; empty where there is no such lease."""
         table, blocks = tables.leases, tables.blocks
-        number = table.c.place.op(">>")(LOG_INDEX_BITS)
+        number = table.c.place.op(">>")(_BITS)
         query = (
             sa.select(table, blocks.c.timestamp)
             .join(blocks, sa.and_(blocks.c.pool == table.c.pool, blocks.c.number == number))
@@ -279,7 +289,7 @@ class Queries:
     async def income(self, provider: str, *, since: int = 0, most: int = 10_000) -> list[Income]:
         """What a provider's leases brought and cost it, oldest first; of more than `most`, the newest."""
         table, blocks = tables.ledger, tables.blocks
-        number = table.c.place.op(">>")(LOG_INDEX_BITS)
+        number = table.c.place.op(">>")(_BITS)
         query = (
             sa.select(table, blocks.c.timestamp)
             .join(blocks, sa.and_(blocks.c.pool == table.c.pool, blocks.c.number == number))
@@ -301,7 +311,7 @@ class Queries:
     async def price_changes(self) -> list[PriceChange]:
         """What every machine has asked since when, oldest first."""
         table, blocks = tables.machines, tables.blocks
-        number = table.c.place.op(">>")(LOG_INDEX_BITS)
+        number = table.c.place.op(">>")(_BITS)
         query = (
             sa.select(table.c.machine, table.c.price, table.c.hardware, table.c.status, blocks.c.timestamp)
             .join(blocks, sa.and_(blocks.c.pool == table.c.pool, blocks.c.number == number))
@@ -371,9 +381,14 @@ class Queries:
         query = sa.select(table).where(table.c.pool == self.pool_key).order_by(table.c.place.desc()).limit(1)
         return next((PoolRecord(**only(PoolRecord, row)) for row in await self._rows(query)), None)
 
-    async def faults(self, *, machine: int | None = None) -> list[FaultRecord]:
-        """Outages and other faults, by id."""
-        return [fault_record(row) for row in await self._of(tables.faults, machine=machine)]
+    async def faults(
+        self, *, machine: int | None = None, machines: Collection[int] | None = None
+    ) -> list[FaultRecord]:
+        """Outages and other faults, by id. machines: of any of these."""
+        table = tables.faults
+        where = [] if machine is None else [table.c.machine == machine]
+        where += [] if machines is None else [table.c.machine.in_(list(machines))]
+        return [fault_record(row) for row in await self._newest(table, "fault", where)]
 
     async def fault(self, fault: int) -> FaultRecord | None:
         rows = await self._of(tables.faults, fault=fault)
@@ -410,9 +425,14 @@ class Queries:
         """What the seats of a round's committee committed and revealed, by seat."""
         return [VoteRecord(**only(VoteRecord, row)) for row in await self._of(tables.votes, round=round_)]
 
-    async def ratings(self, *, provider: str | None = None) -> list[RatingRecord]:
-        """Ratings, by lease."""
-        rows = await self._of(tables.ratings, provider=provider)
+    async def ratings(
+        self, *, provider: str | None = None, leases: Sequence[int] | None = None
+    ) -> list[RatingRecord]:
+        """Ratings, by lease. leases: only of these, and no other filter."""
+        if leases is not None:
+            rows = await self._newest_among(tables.ratings, "lease", leases)
+        else:
+            rows = await self._of(tables.ratings, provider=provider)
         return [RatingRecord(**only(RatingRecord, row)) for row in rows]
 
     async def services(self, *, kind: str | None = None) -> list[ServiceRecord]:
@@ -520,7 +540,15 @@ class Queries:
         return rows
 
     async def _rows(self, query: sa.Select[Any]) -> list[Mapping[str, Any]]:
-        return await asyncio.to_thread(self._fetch, query)
+        return await self._beside(lambda: self._fetch(query))
+
+    async def _beside(self, work: Callable[[], T]) -> T:
+        """Beside the event loop. Raises IndexUnavailable: a server, or the queue for it, took too long."""
+        try:
+            async with asyncio.timeout(READ_SECONDS if self._served else None):
+                return await asyncio.get_running_loop().run_in_executor(self._readers, work)
+        except TimeoutError as error:
+            raise IndexUnavailable(f"nothing came within {READ_SECONDS:g} s") from error
 
     def _fetch(self, query: sa.Select[Any]) -> list[Mapping[str, Any]]:
         with in_our_words(self._engine), self._engine.connect() as connection:

@@ -6,7 +6,7 @@ A page is put together of these bytes. The same question about the same board is
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,7 +16,7 @@ from leasehold.chain import Block, MachineRecord
 from leasehold.gateway._errors import NoSuchThing
 from leasehold.gateway._words import block_json, machine_json
 from leasehold.market import MACHINES, InvalidInput, Listing, free_cells, free_gpus, parse_search
-from leasehold.market.query import FieldKind, Query, SearchTable
+from leasehold.market.query import Fact, FieldKind, Query, SearchTable
 
 MOST: Final = 200
 MOST_TERMS: Final = 24
@@ -31,6 +31,15 @@ class Placed:
 
     record: MachineRecord
     listing: Listing
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """All that is worked out of a machine before it is placed: what it is searched by, and its answer."""
+
+    placed: Placed
+    facts: Mapping[str, Fact]
+    answer: bytes
 
 
 class Board:
@@ -63,13 +72,23 @@ class Board:
 
     def put(self, record: MachineRecord, listing: Listing) -> None:
         """Add a machine, or say what it is now."""
-        former = self._placed.get(listing.id)
+        self.place(self.prepare(record, listing))
+
+    def prepare(self, record: MachineRecord, listing: Listing) -> Prepared:
+        """What takes long of `put`, of which nobody sees anything before `place`."""
+        placed = Placed(record, listing)
+        return Prepared(placed, self._table.facts_of(listing), orjson.dumps(item(placed)))
+
+    def place(self, prepared: Prepared) -> None:
+        """The rest."""
+        placed = prepared.placed
+        former = self._placed.get(placed.listing.id)
         if former is not None:
             self._forget_documents(former.record)
-        self._documents.update((record.hardware, record.contact))
-        self._placed[listing.id] = Placed(record, listing)
-        self._table.put(listing.id, listing)
-        self._answers.pop(listing.id, None)
+        self._documents.update((placed.record.hardware, placed.record.contact))
+        self._placed[placed.listing.id] = placed
+        self._table.put(placed.listing.id, placed.listing, prepared.facts)
+        self._answers[placed.listing.id] = prepared.answer
         self._forget_pages()
 
     def stand_at(self, head: Block) -> None:
@@ -79,11 +98,7 @@ class Board:
 
     def answer(self, machine: int) -> bytes:
         """A machine as JSON. It is on the board."""
-        answer = self._answers.get(machine)
-        if answer is None:
-            placed = self._placed[machine]
-            answer = self._answers[machine] = orjson.dumps(item(placed))
-        return answer
+        return self._answers[machine]
 
     def brief(self, placed: Placed) -> dict[str, object]:
         """What changes of a machine, for who has the rest."""

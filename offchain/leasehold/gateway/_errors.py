@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from leasehold.chain import InvalidCid, InvalidLeaseId
+from sqlalchemy.exc import SQLAlchemyError
+
+from leasehold.chain import IndexConflict, IndexUnavailable, InvalidCid, InvalidLeaseId
 from leasehold.errors import ChainError, ContractError, DatasetError, LeaseholdError, error_type
 from leasehold.market import DocumentUnavailable, InvalidInput, MarketError, NoMachineMatches
 
@@ -141,3 +143,13 @@ def status_of(error: LeaseholdError) -> int:
     if isinstance(own, int):
         return own
     return next((status for kind, status in _STATUSES if isinstance(error, kind)), 400)
+
+
+def said_of(error: Exception) -> str:
+    """What strangers are told of an error: of a database, neither where it is nor what was asked of it."""
+    return str(IndexUnreachable() if of_the_database(error) else error)
+
+
+def of_the_database(error: Exception) -> bool:
+    """Whether the gateway's database is away, or being made anew; its own words are for the log alone."""
+    return isinstance(error, SQLAlchemyError | IndexUnavailable | IndexConflict)

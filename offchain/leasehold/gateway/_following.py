@@ -1,7 +1,10 @@
 """What a gateway does beside answering: follow the chain, fetch documents, ask for scores. It ends with none of them.
 
-A node that gives no answer stops nobody who reads: the index stands where it stood, and every answer says at which
-block that is. What fails is said by `/readyz` and tried again.
+Of several gateways on one PostgreSQL one writes the index (`Indexer.run_elected`), and each is told by the database of
+what was committed (`Indexer.changes`). News wake whoever reads, and looking every few seconds makes it right.
+
+A node or a database that gives no answer stops nobody who reads: the market stands where it stood, and every answer
+says at which block that is. What fails is said by `/readyz` and tried again.
 """
 
 from __future__ import annotations
@@ -9,70 +12,107 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Sequence
+from contextlib import aclosing, suppress
 from typing import Final
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
-from leasehold.chain import EventWatcher, IndexBroken, IndexConflict, IndexTorn, Item, Pool
+from leasehold.chain import EventWatcher, IndexBroken, IndexConflict, Indexer, IndexTorn, Item, Pool
 from leasehold.client import PoolClient
 from leasehold.errors import ChainError
+from leasehold.gateway._errors import said_of
 from leasehold.gateway._gateway import Gateway
 
 _log = structlog.get_logger("leasehold.gateway")
 
 AGAIN: Final = 2.0
 """Seconds after which what failed is tried again."""
+LOOK_EVERY: Final = 10.0
+"""Seconds after which the index is looked at without news."""
 SCORES_EVERY: Final = 300.0
 
 
 async def follow(gateway: Gateway, client: PoolClient) -> None:
-    """Writes the index at the chain's head, for ever."""
+    """Has the index at the chain's head, by this process or another, for ever."""
     while True:
         try:
             await _followed(gateway, client)
-        except IndexConflict:
-            gateway.trouble = "Another gateway writes the index."
-            await gateway.index.refresh()
-        except (IndexBroken, IndexTorn) as error:
-            gateway.trouble = str(error)
-            await gateway.index.clear()
         except (ChainError, SQLAlchemyError) as error:
-            gateway.trouble = str(error)
+            with suppress(ChainError, SQLAlchemyError):
+                await _mended(gateway.index, error)
+            gateway.trouble = _trouble(gateway.index, error)
         _log.warning("gateway.follows_again", trouble=gateway.trouble)
         await asyncio.sleep(AGAIN)
 
 
 async def _followed(gateway: Gateway, client: PoolClient) -> None:
-    sources = await Pool(client.rpc, client.deployment).event_sources()
-    target = await client.rpc.header()
     gateway.woken.set()  # what the index has from before is served at once
+    sources = await Pool(client.rpc, client.deployment).event_sources()
+    head = await client.rpc.header()
+    gateway.target = 0 if head is None else head.number
 
-    async def committed(items: Sequence[Item]) -> None:
+    async def committed(_: Sequence[Item]) -> None:
         gateway.trouble = None
-        if gateway.market.head is not None or target is None or items[-1].block.number >= target.number:
-            gateway.woken.set()  # while it fills for the first time, once at the end is enough
 
     ws = gateway.settings.ws or None
     async with EventWatcher(client.rpc, ws, sources, client.deployment.block) as watcher:
         gateway.watcher = watcher
-        await gateway.index.run(watcher, committed)
+        await gateway.index.run_elected(watcher, committed)
+
+
+async def _mended(index: Indexer, error: Exception) -> None:
+    """What can be done about it before it is tried again."""
+    if isinstance(error, IndexConflict) and not index.shared:
+        await index.refresh()
+    elif isinstance(error, IndexBroken | IndexTorn):
+        await index.clear()
+
+
+def _trouble(index: Indexer, error: Exception) -> str:
+    if isinstance(error, IndexConflict):
+        return (
+            "Another release has the index's tables." if index.shared else "Another gateway writes the index."
+        )
+    return said_of(error)
+
+
+async def hear(gateway: Gateway) -> None:
+    """Has the market read what was committed, here or by another process, for ever."""
+    async with aclosing(gateway.index.changes()) as changes:
+        async for _ in changes:
+            if gateway.index.shared:
+                gateway.trouble = None  # somebody writes
+            gateway.woken.set()
 
 
 async def keep_market(gateway: Gateway) -> None:
-    """Keeps the market at the index's head whenever it was moved, for ever."""
+    """Keeps the market at the index's head, for ever."""
     while True:
-        await gateway.woken.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_EVERY):
+                await gateway.woken.wait()
         gateway.woken.clear()
         first = gateway.market.head is None
+        if first and not await _filled(gateway):
+            continue
         try:
             await gateway.market.refresh()
-            if first and gateway.market.head is not None:
-                _keep_what_stays()
-        except (IndexConflict, SQLAlchemyError) as error:
+        except (ChainError, SQLAlchemyError) as error:
+            gateway.unread = said_of(error)
             _log.warning("gateway.reads_again", error=type(error).__name__)
             await asyncio.sleep(AGAIN)
             gateway.woken.set()
+        else:
+            gateway.unread = None
+            if first and gateway.market.head is not None:
+                _keep_what_stays()
+
+
+async def _filled(gateway: Gateway) -> bool:
+    """Whether it is worth reading: while it fills for the first time, once at the end is enough."""
+    head = await gateway.index.head()
+    return head is not None and head.number >= gateway.target
 
 
 def _keep_what_stays() -> None:

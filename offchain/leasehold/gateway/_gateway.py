@@ -13,7 +13,7 @@ from starlette.requests import HTTPConnection
 from leasehold.chain import Deployment, EventWatcher, Indexer
 from leasehold.client import PoolClient
 from leasehold.gateway._documents import Documents
-from leasehold.gateway._errors import NotReady
+from leasehold.gateway._errors import NotReady, said_of
 from leasehold.gateway._facts import Facts
 from leasehold.gateway._figures import Figures
 from leasehold.gateway._hub import Hub
@@ -30,9 +30,10 @@ STALE: Final = 60.0
 @dataclass
 class Gateway:
     """A gateway at work. client: the pool without a wallet, for who asks the chain or an agent; `None` where the
-    gateway is only read from, as in tests of its routes. trouble: why the index does not follow, where it does not.
-    live: places of who listens; fetching: of who waits for a document; frames: what listeners may send.
-    woken: set when the index has moved.
+    gateway is only read from, as in tests of its routes. trouble: why the index does not follow, where it does not;
+    unread: why it cannot be read. live: places of who listens; fetching: of who waits for a document; frames: what
+    listeners may send. woken: set when the index has moved; target: up to which block it is filled before it is read
+    for the first time.
     """
 
     settings: GatewaySettings
@@ -45,6 +46,8 @@ class Gateway:
     live: Places
     client: PoolClient | None = None
     trouble: str | None = None
+    unread: str | None = None
+    target: int = 0
     watcher: EventWatcher | None = None
     fetching: Places = field(default_factory=lambda: Places(4, 16))
     frames: CallRates = field(default_factory=lambda: CallRates(RateLimit(600, 60.0), time.monotonic))
@@ -56,11 +59,18 @@ class Gateway:
         return self.settings.deployment
 
     def troubled(self, now: float) -> str | None:
-        """Why it does not follow the chain, if it does not. now: unix seconds."""
-        since = self.watcher.stale_since if self.watcher is not None else None
-        if self.trouble is None and self.watcher is not None and since is not None and now - since >= STALE:
-            return str(self.watcher.last_error)
-        return self.trouble
+        """Why it does not stand at the chain's head, if it does not. now: unix seconds."""
+        if trouble := self.trouble or self.unread:
+            return trouble
+        if self.index.last_error is not None:
+            return said_of(self.index.last_error)
+        writes, watcher = self.index.elected or not self.index.shared, self.watcher
+        since = watcher.stale_since if watcher is not None and writes else None
+        return (
+            str(watcher.last_error)
+            if watcher is not None and since is not None and now - since >= STALE
+            else None
+        )
 
     @property
     def money(self) -> Money:

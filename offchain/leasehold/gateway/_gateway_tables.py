@@ -2,14 +2,22 @@
 
 All of it is short-lived. None of the names begins with `chain_`, since those tables are the index's, which may drop
 them at any time and fill them anew.
+
+On PostgreSQL several replicas have them together. What two of them may do at once is decided by the database: a row
+that both write is put (`put_row`), and what is counted before it is written is counted in turn (`take_turn`).
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any, Final
 
-from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, String, Table, Text
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy import BigInteger, Column, LargeBinary, MetaData, String, Table, Text, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from leasehold._postgres import async_postgres_engine, postgres_url
 
 metadata: Final = MetaData()
 
@@ -92,7 +100,40 @@ signatures = Table(
 """proofs: of a proposal's messages in turn, in hexadecimal, with spaces between."""
 
 
+class Exclusive(IntEnum):
+    """What one replica does at a time."""
+
+    TABLES = 0
+    QUOTA = 1
+    PROPOSALS = 2
+
+
+_TURNS: Final = 0x6C656167
+"""The class of the advisory locks that are the gateway's ("leag"); the index has another."""
+
+
+def state_engine(url: str) -> AsyncEngine:
+    """Of the database that has them. Raises SettingsError where its driver is missing."""
+    of_server = postgres_url(url)
+    return create_async_engine(url) if of_server is None else async_postgres_engine(of_server)
+
+
 async def create_tables(engine: AsyncEngine) -> None:
     """Makes those that are not there yet."""
     async with engine.begin() as connection:
+        await take_turn(connection, Exclusive.TABLES)
         await connection.run_sync(metadata.create_all)
+
+
+async def take_turn(connection: AsyncConnection, turn: Exclusive) -> None:
+    """No other replica's transaction that took the same turn lies between this and the commit."""
+    if connection.dialect.name == "postgresql":
+        await connection.execute(select(func.pg_advisory_xact_lock(_TURNS, int(turn))))
+
+
+async def put_row(connection: AsyncConnection, table: Table, row: Mapping[str, Any]) -> None:
+    """A row that is new, or takes the place of the one with its key, whoever writes that meanwhile."""
+    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    key = [column.name for column in table.primary_key.columns]
+    putting = insert(table).values(**row)
+    await connection.execute(putting.on_conflict_do_update(index_elements=key, set_=dict(row)))

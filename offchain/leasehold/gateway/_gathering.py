@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from eth_utils.address import is_checksum_address
 from eth_utils.crypto import keccak
@@ -24,7 +24,7 @@ from leasehold.agreements import GroupTerms, Proposal, ProposalFile, SignatureFi
 from leasehold.chain import Deployment, Rpc
 from leasehold.chain.typed import IsAuthorized, Proof, ProofKind, Safe, read_safe
 from leasehold.gateway._bodies import json_body, read_json
-from leasehold.gateway._gateway_tables import proposals, signatures, signers
+from leasehold.gateway._gateway_tables import Exclusive, proposals, put_row, signatures, signers, take_turn
 from leasehold.gateway._parts import PartOf
 from leasehold.gateway._refusals import BadRequest, Conflicting, KeepsNoMore, NotHere, QuotaUsed
 
@@ -34,9 +34,10 @@ MOST_SECONDS: Final = 60 * 86_400
 """To a proposal's deadline."""
 MOST_OF_A_GROUP: Final = 32
 MOST_ALTOGETHER: Final = 50_000
-_DIGEST: Final = re.compile("0x[0-9a-f]{64}")
 MOST_GROUPS: Final = 200
 """That one account is told of."""
+
+_DIGEST: Final = re.compile(r"0x[0-9a-f]{64}")
 
 Signatures = Mapping[str, tuple[bytes, ...]]
 
@@ -101,6 +102,7 @@ class Gathering:
             await self._check(proposal, signer, proofs)
         digest = digest_of(proposal)
         async with self._engine.begin() as connection:
+            await take_turn(connection, Exclusive.PROPOSALS)
             await self._make_room(connection, account, digest)
             await _put(connection, digest, proposal)
             for signer, proofs in given.items():
@@ -118,6 +120,9 @@ class Gathering:
         await self._check_safe(proposal)
         await self._check(proposal, file.signer, proofs)
         async with self._engine.begin() as connection:
+            await take_turn(
+                connection, Exclusive.PROPOSALS
+            )  # or it goes between this look at it and the signature
             known = (
                 await connection.execute(select(proposals.c.digest).where(proposals.c.digest == digest))
             ).scalar()
@@ -204,18 +209,16 @@ class Gathering:
                 raise BadRequest(f"The signature of {signer} does not hold;", "have it signed again.")
 
     async def _make_room(self, connection: AsyncConnection, account: str, digest: str) -> None:
-        """Forgets what is over, and this one if it was here. Raises QuotaUsed, KeepsNoMore."""
+        """Forgets what is over; beside this one, if it is here, there must be room. Raises QuotaUsed, KeepsNoMore."""
         over = select(proposals.c.digest).where(proposals.c.deadline < int(self._now()))
         await connection.execute(delete(signatures).where(signatures.c.digest.in_(over)))
         await connection.execute(
             delete(signers).where(signers.c.digest.in_(over) | (signers.c.digest == digest))
         )
         await connection.execute(delete(proposals).where(proposals.c.deadline < int(self._now())))
-        await connection.execute(delete(proposals).where(proposals.c.digest == digest))
-        rows = select(func.count()).select_from(proposals)
-        if (
-            await connection.execute(rows.where(proposals.c.account == account))
-        ).scalar_one() >= MOST_OF_A_GROUP:
+        rows = select(func.count()).select_from(proposals).where(proposals.c.digest != digest)
+        own = (await connection.execute(rows.where(proposals.c.account == account))).scalar_one()
+        if own >= MOST_OF_A_GROUP:
             raise QuotaUsed(
                 "The group has as many open proposals as are kept;", "let one end, or carry one out."
             )
@@ -232,18 +235,16 @@ def digest_of(proposal: Proposal) -> str:
 
 
 async def _put(connection: AsyncConnection, digest: str, proposal: Proposal) -> None:
-    row: dict[str, Any] = {"digest": digest, "account": proposal.account, "deadline": proposal.deadline}
     document = proposal.file().model_dump_json(exclude_none=True)
-    await connection.execute(insert(proposals).values(**row, document=document))
+    row = {"digest": digest, "account": proposal.account, "deadline": proposal.deadline, "document": document}
+    await put_row(connection, proposals, row)
     members = [{"digest": digest, "signer": signer} for signer in proposal.group.signers]
     await connection.execute(insert(signers), members)
 
 
 async def _sign(connection: AsyncConnection, digest: str, signer: str, proofs: Iterable[bytes]) -> None:
-    here = (signatures.c.digest == digest) & (signatures.c.signer == signer)
-    await connection.execute(delete(signatures).where(here))
     written = " ".join("0x" + proof.hex() for proof in proofs)
-    await connection.execute(insert(signatures).values(digest=digest, signer=signer, proofs=written))
+    await put_row(connection, signatures, {"digest": digest, "signer": signer, "proofs": written})
 
 
 def _gathered(digest: str, proposal: Proposal, given: Signatures) -> Gathered:

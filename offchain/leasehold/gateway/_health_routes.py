@@ -56,6 +56,7 @@ async def metrics(request: Request, gateway: TheGateway) -> Response:
         ("leasehold_gateway_live_connections", "gauge", gateway.live.count),
         ("leasehold_gateway_live_dropped_total", "counter", gateway.hub.dropped),
         ("leasehold_gateway_up", "gauge", int(gateway.troubled(time.time()) is None)),
+        ("leasehold_gateway_writes", "gauge", int(gateway.index.elected or not gateway.index.shared)),
     ]
     lines = [f"# TYPE {name} {kind}\n{name} {value}\n" for name, kind, value in rows]
     lines.append("# TYPE leasehold_gateway_answers_total counter\n")

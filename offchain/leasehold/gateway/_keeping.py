@@ -13,10 +13,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from leasehold.gateway._gateway_tables import kept, uploads
+from leasehold.gateway._gateway_tables import Exclusive, kept, put_row, take_turn, uploads
 from leasehold.gateway._limits import CallRates
 from leasehold.gateway._refusals import KeepsNoMore, QuotaUsed
 from leasehold.rates import RateLimit
@@ -68,8 +68,10 @@ class AccountPins:
 
         Raises QuotaUsed, KeepsNoMore, TooManyCalls, ChainError.
         """
+        quota = await self._quota_of(account)
         async with self._counting, self._engine.begin() as connection:
-            await self._check_room(connection, account, size, network)
+            await take_turn(connection, Exclusive.QUOTA)
+            await self._check_room(connection, account, size, quota, network)
             await connection.execute(insert(uploads).values(**row))
 
     async def keep(
@@ -81,17 +83,15 @@ class AccountPins:
         Raises what `reserve` does, and what `pin` does.
         """
         if network is not None:
+            quota = await self._quota_of(account)
             async with self._counting, self._engine.connect() as connection:
-                await self._check_room(connection, account, size, network)
+                await self._check_room(connection, account, size, quota, network)
         async with self._pinning:  # or the same CID's end for another account would unpin it meanwhile
             cid = await pin()
             until = int(self._now()) + self._seconds
-            here = (kept.c.cid == cid) & (kept.c.account == account)
             async with self._engine.begin() as connection:
-                renewed = await connection.execute(update(kept).where(here).values(expires_at=until))
-                if not renewed.rowcount:
-                    row = {"cid": cid, "account": account, "size": size, "expires_at": until}
-                    await connection.execute(insert(kept).values(**row))
+                row = {"cid": cid, "account": account, "size": size, "expires_at": until}
+                await put_row(connection, kept, row)
         return cid
 
     async def sweep(self) -> None:
@@ -114,8 +114,9 @@ class AccountPins:
         async with self._engine.begin() as connection:
             await connection.execute(delete(kept).where(kept.c.cid == cid, kept.c.account == account))
 
-    async def _check_room(self, connection: AsyncConnection, account: str, size: int, network: str) -> None:
-        quota = await self._quota_of(account)
+    async def _check_room(
+        self, connection: AsyncConnection, account: str, size: int, quota: int, network: str
+    ) -> None:
         stranger = quota <= SMALL_QUOTA
         if await self._used(connection, account) + size > quota:
             raise QuotaUsed(

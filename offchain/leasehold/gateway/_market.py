@@ -22,7 +22,7 @@ from leasehold.chain import (
     RatingRecord,
     format_lease,
 )
-from leasehold.gateway._board import Board
+from leasehold.gateway._board import Board, Prepared
 from leasehold.gateway._documents import Documents
 from leasehold.gateway._errors import NotReady
 from leasehold.gateway._facts import Facts
@@ -31,7 +31,8 @@ from leasehold.gateway._words import block_json, lease_json
 from leasehold.market import Track, track_of
 
 _SEEN: Final = 64  # blocks with events that are remembered
-_SLICE: Final = 100  # machines between two turns of others
+_SLICE: Final = 100  # machines that are read at a time
+_PREPARED: Final = 4  # of them between two turns of others
 _MOST_SAID: Final = 200  # machines of one frame
 
 
@@ -55,6 +56,7 @@ class Market:
         self._seen: deque[_Seen] = deque(maxlen=_SEEN)
         self._tracks: dict[int, Track] = {}
         self._scores: dict[str, int] = {}
+        self._puts = 0
         self.board = Board()
         self.head: Block | None = None
 
@@ -70,8 +72,10 @@ class Market:
         if changes.head is None or changes.head == self.head:
             return
         machines, leases = self._touched(changes)
-        if changes.since is None and self._seen:
-            self.head, self.board, self._tracks = None, Board(), {}  # nobody is shown half of it
+        if (
+            changes.since is None
+        ):  # nobody is shown half of it, nor what was read of it before something failed
+            self.head, self.board, self._tracks = None, Board(), {}
         await self._read(None if changes.since is None else machines, changes.head.timestamp)
         self._remember(changes, machines, leases)
         self.head = changes.head
@@ -83,7 +87,7 @@ class Market:
         for placed in list(self.board):
             if placed.listing.missing and {placed.record.hardware, placed.record.contact} & digests:
                 self._put(placed.record)
-                self._hub.say("machines", self._machines_frame([placed.record.machine.id]))
+                await self._hub.say("machines", self._machines_frame([placed.record.machine.id]))
 
     async def score(self) -> None:
         """Ask the chain for the providers' scores, and put them on their machines."""
@@ -115,16 +119,24 @@ class Market:
             self._seen.append(_Seen(changes.last, set(), set()))
 
     async def _read(self, machines: Collection[int] | None, now: int) -> None:
-        """Reads machines, or all of them, with what the chain remembers of them."""
+        """Reads machines, or all of them, with what the chain remembers of them: of some at a time, since the leases
+        of all that ever were would fill the memory.
+        """
         records = await self._index.machines(ids=None if machines is None else sorted(machines))
-        tracks = await self._tracked(records, now)
-        for at, record in enumerate(records):
-            if at and at % _SLICE == 0:
-                await asyncio.sleep(0)
-            score = self._scores.get(record.machine.provider)  # which may have come meanwhile
-            self._tracks[record.machine.id] = replace(tracks[record.machine.id], score=score)
-            self._put(record)
-            self.board.answer(record.machine.id)  # now, and not all at once for whoever asks first
+        for at in range(0, len(records), _SLICE):
+            some = records[at : at + _SLICE]
+            tracks = await self._tracked(some, now)
+            prepared, others = [], self._puts
+            for number, record in enumerate(some):
+                if number % _PREPARED == 0:
+                    await asyncio.sleep(0)
+                score = self._scores.get(record.machine.provider)  # which may have come meanwhile
+                self._tracks[record.machine.id] = replace(tracks[record.machine.id], score=score)
+                prepared.append(self._prepared(record))
+            if self._puts != others:  # a document or a score has come meanwhile, of which these know nothing
+                prepared = [self._prepared(record) for record in some]
+            for machine in prepared:  # together: nobody sees one of a block's changes without the others
+                self.board.place(machine)
         if machines is not None and len(records) < len(set(machines)):
             await self._start_over()
 
@@ -137,56 +149,44 @@ class Market:
                 self.board.put(placed.record, placed.listing)
 
     def _put(self, record: MachineRecord) -> None:
-        """Put a machine on the board. Its documents are looked at only where they are others, or did not come."""
+        self._puts += 1
+        self.board.place(self._prepared(record))
+
+    def _prepared(self, record: MachineRecord) -> Prepared:
+        """A machine for the board. Its documents are looked at only where they are others, or did not come."""
         known = self.board.get(record.machine.id)
         if known is not None and known.listing.missing is None and _same_documents(known.record, record):
             listing = replace(known.listing, machine=record.machine)
         else:
             listing = self._documents.listing(record)
-        self.board.put(record, replace(listing, track=self._tracks.get(record.machine.id)))
+        return self.board.prepare(record, replace(listing, track=self._tracks.get(record.machine.id)))
 
     async def _tracked(self, records: Collection[MachineRecord], now: int) -> dict[int, Track]:
-        leases, faults, ratings = await self._remembered(None if len(records) > _SLICE else records)
-        tracks: dict[int, Track] = {}
-        for at, record in enumerate(records):
-            if at and at % _SLICE == 0:
-                await asyncio.sleep(0)
-            machine = record.machine.id
-            tracks[machine] = track_of(leases[machine], faults[machine], ratings[machine], now)
-        return tracks
-
-    async def _remembered(
-        self, records: Collection[MachineRecord] | None
-    ) -> tuple[dict[int, list[LeaseRecord]], dict[int, list[FaultRecord]], dict[int, list[RatingRecord]]]:
-        """What the index has of some machines, or of all where they are not named: then it is read at once."""
+        """What the index has of some machines' past."""
+        numbers = [record.machine.id for record in records]
         leases: dict[int, list[LeaseRecord]] = defaultdict(list)
         faults: dict[int, list[FaultRecord]] = defaultdict(list)
         ratings: dict[int, list[RatingRecord]] = defaultdict(list)
-        machines = [None] if records is None else [record.machine.id for record in records]
-        providers = [None] if records is None else sorted({record.machine.provider for record in records})
         on: dict[int, int] = {}
-        for machine in machines:
-            for known in await self._index.leases(machine=machine):
-                leases[known.lease.machine].append(known)
-                on[known.lease.id] = known.lease.machine
-            for fault in await self._index.faults(machine=machine):
-                faults[fault.machine].append(fault)
-        for provider in providers:
-            for rating in await self._index.ratings(provider=provider):
-                if rating.lease in on:
-                    ratings[on[rating.lease]].append(rating)
-        return leases, faults, ratings
+        for known in await self._index.leases(machines=numbers):
+            leases[known.lease.machine].append(known)
+            on[known.lease.id] = known.lease.machine
+        for fault in await self._index.faults(machines=numbers):
+            faults[fault.machine].append(fault)
+        for rating in await self._index.ratings(leases=list(on)):
+            ratings[on[rating.lease]].append(rating)
+        return {number: track_of(leases[number], faults[number], ratings[number], now) for number in numbers}
 
     async def _tell(self, head: Block, machines: Collection[int], leases: Collection[int]) -> None:
-        self._hub.say("block", {"block": block_json(head)})
+        await self._hub.say("block", {"block": block_json(head)})
         if machines:
-            self._hub.say("machines", self._machines_frame(machines))
+            await self._hub.say("machines", self._machines_frame(machines))
         for lease in leases:
             topic = f"lease:{format_lease(lease)}"
             if self._hub.heard(topic):
                 record = await self._index.lease(lease)
                 said = None if record is None else lease_json(record)
-                self._hub.say(topic, {"block": block_json(head), "lease": said})
+                await self._hub.say(topic, {"block": block_json(head), "lease": said})
 
     def _machines_frame(self, machines: Collection[int]) -> dict[str, object]:
         """Which machines changed, or that it is better to ask anew."""

@@ -11,13 +11,13 @@ from typing import Final
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine
 from starlette.requests import HTTPConnection
 
 from leasehold.client import PoolClient
 from leasehold.errors import LeaseholdError, SettingsError
 from leasehold.gateway._gateway import Gateway
-from leasehold.gateway._gateway_tables import create_tables
+from leasehold.gateway._gateway_tables import create_tables, state_engine
 from leasehold.gateway._gathering import Gathering
 from leasehold.gateway._gathering import router as gathered
 from leasehold.gateway._keeping import QUOTA, SMALL_QUOTA, AccountPins
@@ -50,7 +50,7 @@ async def parts_of(gateway: Gateway) -> AsyncIterator[Mapping[type, object]]:
         yield {}
         return
     async with AsyncExitStack() as closing:
-        engine = create_async_engine(settings.state_url)
+        engine = state_engine(settings.state_url)
         closing.push_async_callback(engine.dispose)
         await create_tables(engine)
         lines = _lines(gateway, client)

@@ -11,7 +11,7 @@ from leasehold.client import connect
 from leasehold.gateway._documents import Documents
 from leasehold.gateway._facts import ChainFacts
 from leasehold.gateway._figures import Figures
-from leasehold.gateway._following import ask_scores, follow, keep_market
+from leasehold.gateway._following import ask_scores, follow, hear, keep_market
 from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._hub import Hub
 from leasehold.gateway._limits import Places
@@ -42,6 +42,7 @@ async def opened(settings: GatewaySettings) -> AsyncIterator[Gateway]:
         async with asyncio.TaskGroup() as tasks:
             working = [
                 tasks.create_task(follow(gateway, client)),
+                tasks.create_task(hear(gateway)),
                 tasks.create_task(keep_market(gateway)),
                 tasks.create_task(documents.fetching(market.came)),
                 tasks.create_task(ask_scores(gateway)),

@@ -17,7 +17,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from leasehold.errors import LeaseholdError
-from leasehold.gateway._errors import IndexUnreachable, MalformedCall, NothingThere, status_of
+from leasehold.gateway._errors import (
+    IndexUnreachable,
+    MalformedCall,
+    NothingThere,
+    of_the_database,
+    status_of,
+)
 
 _log = structlog.get_logger("leasehold.gateway")
 
@@ -66,14 +72,14 @@ def _written(body: Mapping[str, object]) -> bytes:
 
 
 async def _answer(request: Request, error: Exception) -> Response:
+    if of_the_database(error):
+        _log.warning("gateway.no_database", error=type(error).__name__)
+        return problem(IndexUnreachable())
     if isinstance(error, LeaseholdError):
         return problem(error)
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         return problem(MalformedCall(".".join(str(part) for part in first["loc"]), str(first["msg"])))
-    if isinstance(error, SQLAlchemyError):
-        _log.warning("gateway.no_database", error=type(error).__name__)
-        return problem(IndexUnreachable())
     assert isinstance(error, HTTPException)
     refused = problem(NothingThere())
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:

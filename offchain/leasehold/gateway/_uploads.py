@@ -95,9 +95,9 @@ class Uploads:
 
     async def find(self, account: str, upload: str) -> Upload:
         """The account's upload. Raises NotHere for another's, as for none."""
-        row = (
-            await self._row(account, upload) if _ID.fullmatch(upload) else None
-        )  # no database takes every text
+        row = None
+        if _ID.fullmatch(upload):  # no database takes every text, not even to look for it
+            row = await self._row(account, upload)
         if row is None:
             raise NotHere("There is no such upload of yours here;", "begin a new one.")
         return Upload(**row._asdict(), offset=row.size if row.cid else self._length(upload))

@@ -14,6 +14,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from devnet.postgres import Postgres
 from leasehold.chain import (
     Applied,
     Block,
@@ -145,6 +146,12 @@ class World:
 
     async def tell(self, *events: tuple[type[Event], dict[str, Any]], fork: str = "") -> Block:
         """A block with these events, which the index gets and the market reads."""
+        block = await self.commit(*events, fork=fork)
+        await self.gateway.market.refresh()
+        return block
+
+    async def commit(self, *events: tuple[type[Event], dict[str, Any]], fork: str = "") -> Block:
+        """A block with these events, which the index gets."""
         self.head += 1
         digest = sha256(f"{self.head}{fork}".encode()).hexdigest()
         block = Block(self.head, f"0x{digest}", NOW + self.head)
@@ -153,7 +160,6 @@ class World:
             for at, (kind, values) in enumerate(events)
         )
         await self.gateway.index.apply([Applied(block, told)])
-        await self.gateway.market.refresh()
         return block
 
     async def undo(self, number: int) -> None:
@@ -217,13 +223,22 @@ def joining(
 Opening = Callable[..., Any]
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def database(request: pytest.FixtureRequest) -> str | None:
+    """Where the index is: what a gateway says of one, it says of both."""
+    if request.param == "postgres":
+        server: Postgres = request.getfixturevalue("postgres")
+        return server.make()
+    return None
+
+
 @pytest.fixture
-async def opened(tmp_path: Path) -> AsyncIterator[Opening]:
+async def opened(tmp_path: Path, database: str | None) -> AsyncIterator[Opening]:
     """Opens a world, with settings of the test's own."""
     async with AsyncExitStack() as stack:
 
         async def open_(**settings: Any) -> World:
-            return await stack.enter_async_context(world_in(tmp_path, settings))
+            return await stack.enter_async_context(world_in(tmp_path, {"database": database, **settings}))
 
         yield open_
 

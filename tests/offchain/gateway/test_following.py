@@ -2,7 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from devnet.patience import patient
+from leasehold.chain import IndexConflict, IndexUnavailable
+from leasehold.gateway import _following
+from leasehold.gateway._following import hear, keep_market
+
 from .conftest import World
+from .listening import listening
+
+SECRET = "connection to server on socket /run/secret failed"
+
+
+@asynccontextmanager
+async def working(*works: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """What a gateway does beside answering."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        yield
+        assert not any(task.done() for task in tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def test_what_a_left_branch_said_is_unsaid(world: World) -> None:
@@ -33,3 +61,57 @@ async def test_an_index_made_anew_is_read_anew(world: World) -> None:
     world.head = 0
     await world.machine(5, fork="anew")
     assert [m["id"] for m in (await world.get("/api/v1/machines"))["items"]] == [5]
+
+
+async def test_what_is_committed_is_told_without_being_asked_for(world: World) -> None:
+    """By the index's own news, as it comes to every replica."""
+    async with (
+        asyncio.timeout(patient(30)),
+        working(hear(world.gateway), keep_market(world.gateway)),
+        listening(world.app) as socket,
+    ):
+        await socket.frame_accepted()
+        block = await world.commit()
+        while (await socket.frame("block"))["block"]["number"] < block.number:
+            pass
+
+
+async def test_an_index_that_fills_is_read_once_it_is_full(world: World) -> None:
+    world.gateway.market.head = None
+    world.gateway.target = world.head + 2
+    async with asyncio.timeout(patient(30)), working(hear(world.gateway), keep_market(world.gateway)):
+        await world.commit()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert world.gateway.market.head is None
+        block = await world.commit()
+        while world.gateway.market.head != block:  # noqa: ASYNC110  # another task of this loop reads it
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("error", [IndexUnavailable(SECRET), IndexConflict()])
+async def test_a_database_that_is_away_is_said_to_be_away_and_no_more(
+    world: World, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    await world.machine(1)
+
+    async def away(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(_following, "AGAIN", 0.0)
+    with monkeypatch.context() as broken:
+        for name in ("leases_page", "changes_since"):
+            broken.setattr(world.gateway.index, name, away)
+        answer = await world.client.get("/api/v1/leases")
+        assert (answer.status_code, answer.json()["code"]) == (503, "index-unreachable")
+        assert int(answer.headers["retry-after"]) > 0
+        assert "secret" not in answer.text
+        assert (await world.client.get("/api/v1/machines")).status_code == 200, "it is in memory"
+        async with asyncio.timeout(patient(30)), working(hear(world.gateway), keep_market(world.gateway)):
+            while (ready := await world.client.get("/readyz")).status_code == 200:
+                pass
+            assert "secret" not in ready.text
+            assert ready.json()["trouble"].startswith("The gateway's database gives no answer")
+            broken.undo()
+            while (await world.client.get("/readyz")).status_code != 200:
+                pass

@@ -139,6 +139,22 @@ async def test_a_frame_is_written_once_for_all_who_hear_it() -> None:
     hub, listeners = Hub(), [Listener() for _ in range(3)]
     for listener in listeners:
         hub.hear(listener, ("machines",))
-    hub.say("machines", {"many": True})
+    await hub.say("machines", {"many": True})
     frames = [await listener.frame() for listener in listeners]
     assert frames[0] is frames[1] is frames[2]
+
+
+async def test_who_tells_a_thousand_lets_others_have_their_turn_and_keeps_the_order() -> None:
+    hub, listeners = Hub(), [Listener() for _ in range(1_000)]
+    for listener in listeners:
+        hub.hear(listener, ("machines",))
+    telling = asyncio.create_task(hub.say("machines", {"block": 1}))
+    again = asyncio.create_task(hub.say("machines", {"block": 2}))
+    turns = 0
+    while not again.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert turns >= 2 * len(listeners) // 64, "nobody waits for all of them"
+    await telling
+    for listener in listeners:
+        assert [json.loads(await listener.frame() or b"")["block"] for _ in range(2)] == [1, 2]

@@ -64,8 +64,12 @@ class SearchTable(Generic[Subject]):
     def __iter__(self) -> Iterator[Subject]:
         return iter(self._subjects)
 
-    def put(self, number: int, subject: Subject) -> None:
-        """Add a subject, or say what it is now."""
+    def facts_of(self, subject: Subject) -> Mapping[str, Fact]:
+        """What `put` works out of a subject, for who does that beforehand and puts many at once."""
+        return {name: self._schema.fields[name].get(subject) for name in self._columns}
+
+    def put(self, number: int, subject: Subject, facts: Mapping[str, Fact] | None = None) -> None:
+        """Add a subject, or say what it is now. facts: its own, if they are known."""
         place = self._places.get(number)
         if place is None:
             place = self._places[number] = len(self._numbers)
@@ -74,8 +78,9 @@ class SearchTable(Generic[Subject]):
             self._by_number = None
         else:
             self._subjects[place] = subject
+        known = facts or {}
         for name, column in self._columns.items():
-            column.put(place, self._schema.fields[name].get(subject))
+            column.put(place, known[name] if name in known else self._schema.fields[name].get(subject))
 
     def select(self, query: Query[Subject]) -> int:
         """The set of those of which every clause holds."""

@@ -12,17 +12,27 @@ import httpx
 import pytest
 import uvicorn
 from fastapi import APIRouter, FastAPI
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine
 
-from leasehold.gateway._gateway_tables import create_tables
+from devnet.postgres import Postgres
+from leasehold.gateway._gateway_tables import create_tables, state_engine
 from leasehold.gateway._problems import answer_problems
 
 ORIGIN = "https://gate.example"
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def state_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Of an empty database: what a part keeps, it keeps on both."""
+    if request.param == "postgres":
+        server: Postgres = request.getfixturevalue("postgres")
+        return server.make()
+    return f"sqlite+aiosqlite:///{tmp_path}/gateway.db"
+
+
 @pytest.fixture
-async def engine(tmp_path: Path) -> AsyncIterator[AsyncEngine]:
-    made = create_async_engine(f"sqlite+aiosqlite:///{tmp_path}/gateway.db")
+async def engine(state_url: str) -> AsyncIterator[AsyncEngine]:
+    made = state_engine(state_url)
     await create_tables(made)
     yield made
     await made.dispose()
