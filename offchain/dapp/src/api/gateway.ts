@@ -46,9 +46,33 @@ async function get<Answer>(path: string, query?: Query, signal?: AbortSignal): P
   return (await response.json()) as Answer;
 }
 
-async function reached(address: string, signal?: AbortSignal): Promise<Response> {
+/** What is sent of the account that is signed in here. `body` is JSON unless it is bytes, whose type `headers` name. */
+export interface Sent {
+  readonly body?: object | Blob;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: Query;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Any other request, and its answer, which is none of the refusals. Throws a Problem. */
+async function send(method: string, path: string, { body, headers, query, signal }: Sent = {}): Promise<Response> {
+  const json = body !== undefined && !(body instanceof Blob);
+  const response = await reached(url(path, query), signal, {
+    method,
+    headers: { ...(json ? { "content-type": "application/json" } : {}), ...headers },
+    ...(body === undefined ? {} : { body: json ? JSON.stringify(body) : body }),
+  });
+  if (!response.ok) throw await refused(response);
+  return response;
+}
+
+async function reached(address: string, signal?: AbortSignal, init: RequestInit = {}): Promise<Response> {
   try {
-    return await fetch(address, { headers: { accept: "application/json" }, signal: signal ?? null });
+    return await fetch(address, {
+      ...init,
+      headers: { accept: "application/json", ...init.headers },
+      signal: signal ?? null,
+    });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new Problem(
@@ -78,4 +102,4 @@ function without(sentence: string, advice: string): string {
   return `${sentence.slice(0, -advice.length).replace(/[\s:;,.]+$/, "")}.`;
 }
 
-export const gateway = { url, socket, get };
+export const gateway = { url, socket, get, send };

@@ -16,6 +16,7 @@ export const ROUTES: readonly PageRoute[] = [
   { path: "/rent", title: "Rent a machine", page: lazy(() => import("../pages/rent/RentPage")) },
   { path: "/leases", title: "Your leases", nav: "Leases", page: lazy(() => import("../pages/leases/LeasesPage")) },
   { path: "/leases/:lease", title: "A lease", page: lazy(() => import("../pages/lease/LeasePage")) },
+  { path: "/data", title: "Your data", nav: "Data", page: lazy(() => import("../pages/data/DataPage")) },
   { path: "/provide", title: "Provide machines", nav: "Provide", page: lazy(() => import("../pages/provide/Provide")) },
   { path: "/providers/:provider", title: "A provider", page: lazy(() => import("../pages/provide/ProviderPage")) },
   { path: "/pool", title: "The pool and its rules", nav: "Pool", page: lazy(() => import("../pages/pool/PoolPage")) },

@@ -15,8 +15,16 @@ import type { LeaseNow } from "./useLeaseOnChain";
 
 const TerminalPart = lazy(() => import("./TerminalPart"));
 const Metrics = lazy(() => import("./Metrics"));
+const ResultsPart = lazy(() => import("./ResultsPart"));
 
-const PARTS = { overview: "Overview", logs: "Logs", terminal: "Terminal", metrics: "Metrics", money: "Money" } as const;
+const PARTS = {
+  overview: "Overview",
+  logs: "Logs",
+  terminal: "Terminal",
+  metrics: "Metrics",
+  results: "Results",
+  money: "Money",
+} as const;
 type Part = keyof typeof PARTS;
 
 /** The lease's stations, and one of its parts beneath. */
@@ -70,6 +78,7 @@ export function LeaseView({ account, now }: { account: Account; now: LeaseNow })
         {part === "logs" && agent && mine && <Logs agent={agent} lease={lease.id} live={live} />}
         {part === "terminal" && agent && mine && <TerminalPart agent={agent} lease={lease.id} />}
         {part === "metrics" && agent && mine && <Metrics agent={agent} lease={lease.id} />}
+        {part === "results" && mine && <ResultsPart account={account} now={now} />}
         {(part === "money" || part === "overview") && <MoneyPart account={account} now={now} mine={mine} />}
       </Suspense>
     </>

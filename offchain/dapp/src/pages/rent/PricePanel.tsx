@@ -9,11 +9,12 @@ interface Props {
   readonly quote: Quote;
   readonly workload: WorkloadFields | null;
   readonly hasSession: boolean;
+  readonly hasResultsKey: boolean;
   readonly children: React.ReactNode;
 }
 
 /** Everything there is to know before the wallet opens, by the chain's own numbers. */
-export function PricePanel({ pool, quote, workload, hasSession, children }: Props) {
+export function PricePanel({ pool, quote, workload, hasSession, hasResultsKey, children }: Props) {
   const { money } = pool;
   const fee = (quote.deposit * BigInt(quote.feeBps)) / 10_000n;
   return (
@@ -55,7 +56,7 @@ export function PricePanel({ pool, quote, workload, hasSession, children }: Prop
         </dl>
       }
       readers="The host's owner can read what runs on the host, files and memory. The gateway cannot: the workload is sealed to the machine's key."
-      transactions={windows(quote, pool, hasSession, workload?.volumes?.length ?? 0)}
+      transactions={windows(quote, pool, hasSession, workload, hasResultsKey)}
     >
       {children}
     </BeforeWallet>
@@ -63,14 +64,29 @@ export function PricePanel({ pool, quote, workload, hasSession, children }: Prop
 }
 
 /** What the wallet will ask for, in its order. */
-function windows(quote: Quote, pool: Pool, hasSession: boolean, volumes: number): string {
+function windows(
+  quote: Quote,
+  pool: Pool,
+  hasSession: boolean,
+  workload: WorkloadFields | null,
+  hasResultsKey: boolean,
+): string {
+  const volumes = workload?.volumes?.length ?? 0;
   const asked = [
     ...(hasSession ? [] : ["a signature that lets this tab talk to the machine for a day (it moves no money)"]),
     ...(volumes
       ? [`${volumes === 1 ? "a signature" : `${volumes} signatures`} of which the keys of your volumes are made`]
       : []),
+    ...(sealedOutputs(workload) && !hasResultsKey
+      ? ["a signature of which the key of your results is made (it moves no money)"]
+      : []),
     ...(quote.approve ? [`a signature: ${approval(quote.pulled, pool.money).slice(0, -1)}`] : []),
     "one transaction, which opens the lease",
   ];
   return `${asked.join("; ")}.`;
+}
+
+/** Whether something comes back that only this account may read. */
+function sealedOutputs(workload: WorkloadFields | null): boolean {
+  return (workload?.outputs ?? []).some((output) => !output.public);
 }

@@ -9,11 +9,13 @@ import { templates } from "../../sealing";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import { type Account, DoingView, useDoing } from "../../wallet";
+import { useKeyBook } from "../data/useKeyBook";
 import { type Draft, lacking, NEW_DRAFT, workloadOf } from "./draft";
 import { PricePanel } from "./PricePanel";
 import { Shape } from "./Shape";
 import { rentShown, useContact } from "./useRenting";
 import type { RentUrl } from "./useRentUrl";
+import { WhatGoesIn } from "./WhatGoesIn";
 import { WhatRuns } from "./WhatRuns";
 
 interface Props {
@@ -28,6 +30,7 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
   const { chain, pool, sender } = account;
   const [draft, setDraft] = useState<Draft>(NEW_DRAFT);
   const [unverified, setUnverified] = useState(false);
+  const [, keys] = useKeyBook(sender.account);
   const { doing, run } = useDoing();
   const navigate = useNavigate();
   const contact = useContact(account, id);
@@ -76,6 +79,7 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
         onTemplate={(name) => onUrl({ template: name })}
         onDraft={setDraft}
       />
+      <WhatGoesIn account={account} draft={draft} onDraft={setDraft} />
       <Shape machine={machine.data} share={share} seconds={url.seconds} onChange={onUrl} />
       {machine.data.terms.spotPrice > 0n && (
         <label className="line">
@@ -91,7 +95,13 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
           </span>
         </label>
       )}
-      <PricePanel pool={pool} quote={quote} workload={workload} hasSession={hasSession}>
+      <PricePanel
+        pool={pool}
+        quote={quote}
+        workload={workload}
+        hasSession={hasSession}
+        hasResultsKey={keys.results !== null}
+      >
         <button
           type="button"
           className="button primary"

@@ -2,9 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { type AgentWay, grantSession, keptSession, type SessionKey } from "../../agent";
 import { gateway } from "../../api/gateway";
 import { formatLease, type Quote } from "../../chain";
+import { keyBook, recipientOf, resultsKey } from "../../data";
 import { Problem } from "../../problem";
 import { rent } from "../../renting";
-import { readContact, volumeKey, volumeKeyRequest, type WorkloadFields } from "../../sealing";
+import { type Output, readContact, volumeKey, volumeKeyRequest, type WorkloadFields } from "../../sealing";
 import { type Account, type Tell, typedDataSigner } from "../../wallet";
 
 export const agentUrl: AgentWay["url"] = (path) => gateway.url(path);
@@ -49,10 +50,22 @@ export async function rentShown(account: Account, shown: Quote, workload: Worklo
     const signature = await signTypedData(volumeKeyRequest(account.pool, account.sender.account, volume.name));
     volumes.push({ ...volume, key: volumeKey(signature) });
   }
-  const keyed = volumes.length ? { ...workload, volumes } : workload;
+  const outputs = await readableOutputs(account, workload, tell);
+  const keyed = { ...workload, ...(volumes.length ? { volumes } : {}), ...(outputs ? { outputs } : {}) };
   const lease = await rent({ ...account, key, url: agentUrl, signTypedData, fetchDocument, tell }, shown, keyed);
   if (workload.secrets) sessionStorage.setItem(secretsPlace(formatLease(lease)), JSON.stringify(workload.secrets));
   return formatLease(lease);
+}
+
+/** The outputs, each sealed to this account unless it is public or names its readers; undefined: there are none. */
+async function readableOutputs(account: Account, { outputs }: WorkloadFields, tell: Tell) {
+  const own = (output: Output): boolean => !output.public && !output.recipients?.length;
+  if (!outputs?.some(own)) return outputs;
+  const { pool, sender } = account;
+  tell("Making the key of your results");
+  const identity = await resultsKey(keyBook(sender.account), pool, sender.account, typedDataSigner(sender));
+  const recipients = [await recipientOf(identity)];
+  return outputs.map((output) => (own(output) ? { ...output, recipients } : output));
 }
 
 /** The secrets that were made for a lease, which this tab alone has. */
