@@ -174,7 +174,8 @@ export function bill(lease: Lease, now: number, params: Params, downSince = 0): 
   return { used, unused: lease.deposit - used, left: Math.max(0, lease.end - now) };
 }
 
-function accrued(lease: Lease, until: number): bigint {
+/** What has come to be owed until then, of which at most the deposit is. */
+export function accrued(lease: Lease, until: number): bigint {
   const since = (lease.segmentStart || lease.start) + lease.paused;
   const owed = lease.segmentSettled + cost(lease.price, cellsOf(lease.placement), Math.max(0, until - since));
   const billed = least(lease.settled, owed) === owed ? lease.settled : owed;

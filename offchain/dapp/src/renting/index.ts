@@ -1,2 +1,2 @@
 /** Renting from a browser: what a machine offers, the lease opened, the lease extended. */
-export { extend, type Offer, offerOf, type PayingHands, type Permit, type RentingHands, rent } from "./renting";
+export { challenge, extend, type Offer, offerOf, type PayingHands, type Permit, type RentingHands, rent, resize } from "./renting";
