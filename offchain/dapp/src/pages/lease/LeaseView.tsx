@@ -14,6 +14,7 @@ import { useAgent, useStatus } from "./useAgent";
 import type { LeaseNow } from "./useLeaseOnChain";
 
 const TerminalPart = lazy(() => import("./TerminalPart"));
+const FilesPart = lazy(() => import("./FilesPart"));
 const Metrics = lazy(() => import("./Metrics"));
 const ResultsPart = lazy(() => import("./ResultsPart"));
 
@@ -21,6 +22,7 @@ const PARTS = {
   overview: "Overview",
   logs: "Logs",
   terminal: "Terminal",
+  files: "Files",
   metrics: "Metrics",
   results: "Results",
   money: "Money",
@@ -77,6 +79,7 @@ export function LeaseView({ account, now }: { account: Account; now: LeaseNow })
         {part === "overview" && <Overview account={account} now={now} status={status.data} />}
         {part === "logs" && agent && mine && <Logs agent={agent} lease={lease.id} live={live} />}
         {part === "terminal" && agent && mine && <TerminalPart agent={agent} lease={lease.id} />}
+        {part === "files" && agent && mine && <FilesPart agent={agent} lease={lease.id} />}
         {part === "metrics" && agent && mine && <Metrics agent={agent} lease={lease.id} />}
         {part === "results" && mine && <ResultsPart account={account} now={now} />}
         {(part === "money" || part === "overview") && <MoneyPart account={account} now={now} mine={mine} />}
