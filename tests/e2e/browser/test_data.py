@@ -1,4 +1,4 @@
-"""Data into a lease and out of it by a browser alone: dropped, sealed, mounted, computed on, opened. All of it is real."""
+"""Data into a lease and out of it by a browser alone: dropped, sealed, mounted, computed on, opened. All is real."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from random import Random
 import pytest
 from playwright.sync_api import FilePayload, Route, expect
 
-from leasehold.chain import ResultPublished
+from leasehold.chain import LeaseResized, Rated, ResultPublished
 
-from .conftest import Renting
+from .conftest import PHONE, Renting
 from .wallets import TestWallet
 
 pytestmark = pytest.mark.slow
@@ -51,7 +51,7 @@ def test_a_dropped_file_is_sealed_computed_on_and_its_result_opened(
     page.reload()  # its key is there all the same
     expect(page.get_by_text("Stored, and its CID compared")).to_be_visible()
 
-    renting.fill(COMMAND)
+    renting.fill(COMMAND, connected=True)
     page.get_by_role("button", name=re.compile("^Add words.txt")).click()
     page.get_by_label("Where data 1 lies, read-only").fill("/data")
     page.get_by_label("Folders that come back (may stay empty)").fill("/out")
@@ -95,3 +95,41 @@ def _only(method: str, route: Route, act: Callable[[Route], None]) -> None:
         act(route)
     else:
         route.continue_()
+
+
+def test_files_share_and_rating_by_the_lease_s_own_page(
+    renting: Renting, tmp_path: Path, picture: Callable[[str], None]
+) -> None:
+    page, site = renting.page, renting.site
+    renting.fill("mkdir -p /tmp/here && echo made there > /tmp/here/made.txt; exec sleep 3600")
+    lease = renting.rent()
+    expect(page.get_by_label("Where the lease is")).to_contain_text("It runs and is billed by the second")
+
+    page.get_by_role("button", name="Files").click()
+    page.get_by_role("button", name="tmp/").click()
+    page.get_by_role("button", name="here/").click()
+    assert saved(renting, "Save made.txt", tmp_path) == b"made there\n"
+    page.get_by_label("Put files here").set_input_files(files()[1:])
+    assert saved(renting, "Save large.bin", tmp_path) == files()[1]["buffer"]
+    picture("files")
+
+    page.get_by_role("button", name="Metrics").click()
+    expect(page.get_by_role("slider", name="Memory")).to_be_visible()
+    picture("metrics")
+
+    page.get_by_role("button", name="Money").click()
+    page.get_by_text("Another share of the machine").click()
+    page.get_by_role("button", name="1/2", exact=True).click()
+    picture("money")
+    page.get_by_role("button", name=re.compile("^Give it 1/2 for 1.2 TUSD by the hour")).click()
+    site.until(lambda: site.events(LeaseResized, lease))
+    page.get_by_role("button", name=re.compile("^Close and take back ")).click()
+    page.get_by_role("button", name="5 stars").click()
+    page.get_by_role("button", name="Rate it with 5 of 5 stars").click()
+    expect(page.get_by_text("You have rated this lease.")).to_be_visible()
+    (rated,) = site.events(Rated, lease)
+    assert isinstance(rated, Rated)
+    assert rated.stars == 5
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    picture("rated")

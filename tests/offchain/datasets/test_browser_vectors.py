@@ -1,4 +1,4 @@
-"""What a browser seals and what the library seals is one format: each opens the other's, and a node calls it the same."""
+"""What a browser seals and what the library seals is one format: each opens the other's, a node calls it the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ FOLDER = Path(__file__).parents[2] / "vectors"
 @pytest.fixture(scope="module")
 def maker() -> ModuleType:
     spec = importlib.util.spec_from_file_location("dataset_vectors", FOLDER / "datasets.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

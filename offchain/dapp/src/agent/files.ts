@@ -24,12 +24,18 @@ const WRITE =
 const [FOLDER, FILE, KIND] = [0o040000, 0o100000, 0o170000];
 
 /** The first two thousand things in the folder, folders first. Throws a Problem. */
-export async function filesIn(agent: AgentClient, lease: bigint, folder: string, signal?: AbortSignal): Promise<There[]> {
+export async function filesIn(
+  agent: AgentClient,
+  lease: bigint,
+  folder: string,
+  signal?: AbortSignal,
+): Promise<There[]> {
   let text = "";
   const decoder = new TextDecoder();
   for await (const piece of agent.output(lease, script(LIST, folder), signal)) {
     text += decoder.decode(piece, { stream: true });
-    if (text.length > MOST_LIST) throw new Problem("too-many-files", "The folder has more than can be shown.", "Use the terminal.");
+    if (text.length > MOST_LIST)
+      throw new Problem("too-many-files", "The folder has more than can be shown.", "Use the terminal.");
   }
   const found = text.split("\0").flatMap((entry) => thereOf(entry) ?? []);
   return found.sort((a, b) => Number(b.kind === "folder") - Number(a.kind === "folder") || (a.name < b.name ? -1 : 1));
@@ -41,7 +47,13 @@ export function fileThere(agent: AgentClient, lease: bigint, path: string, signa
 }
 
 /** Puts a file there, whole or not at all. Throws a Problem. */
-export async function putFile(agent: AgentClient, lease: bigint, path: string, file: Blob, signal?: AbortSignal): Promise<void> {
+export async function putFile(
+  agent: AgentClient,
+  lease: bigint,
+  path: string,
+  file: Blob,
+  signal?: AbortSignal,
+): Promise<void> {
   await agent.feed(lease, script(WRITE, path, String(file.size)), file, signal);
 }
 

@@ -16,7 +16,11 @@ export type SignText = (text: string) => Promise<string>;
  *
  * Throws a Problem, also where the page came from elsewhere: no browser hands a session to another site.
  */
-export async function signIn(account: Address, sign: SignText, place: Pick<Location, "origin" | "host"> = location): Promise<void> {
+export async function signIn(
+  account: Address,
+  sign: SignText,
+  place: Pick<Location, "origin" | "host"> = location,
+): Promise<void> {
   if (new URL(gatewayAddress()).origin !== place.origin) {
     throw new Problem(
       "foreign-gateway",

@@ -80,7 +80,13 @@ export class Dag {
 
   private async verified(below: readonly string[], cids: readonly Cid[]): Promise<Uint8Array[]> {
     const wanted = cids.filter(({ text }) => text !== EMPTY); // no node sends an empty block
-    const came = wanted.length ? await this.blocks(below, wanted.map(({ text }) => text), this.signal) : [];
+    const came = wanted.length
+      ? await this.blocks(
+          below,
+          wanted.map(({ text }) => text),
+          this.signal,
+        )
+      : [];
     if (came.length !== wanted.length) throw corrupt("other blocks came than were asked for");
     for (const [place, cid] of wanted.entries()) {
       const block = came[place];
@@ -93,6 +99,8 @@ export class Dag {
       }
     }
     const rest = came[Symbol.iterator]();
-    return cids.map(({ text }) => (text === EMPTY ? new Uint8Array() : ((rest.next().value as Uint8Array | undefined) ?? new Uint8Array())));
+    return cids.map(({ text }) =>
+      text === EMPTY ? new Uint8Array() : ((rest.next().value as Uint8Array | undefined) ?? new Uint8Array()),
+    );
   }
 }

@@ -107,7 +107,9 @@ export class KeyBook {
     try {
       this.memory.setItem(this.place, JSON.stringify(book));
     } catch (cause) {
-      throw new Problem("keys-not-kept", "This browser does not keep the key.", "Allow the page to keep data.", { cause });
+      throw new Problem("keys-not-kept", "This browser does not keep the key.", "Allow the page to keep data.", {
+        cause,
+      });
     }
     for (const listener of this.listeners) listener();
   }
@@ -122,7 +124,11 @@ function imported(text: string): readonly (readonly [string, string])[] {
   }
   const entries = typeof said === "object" && said !== null && !Array.isArray(said) ? Object.entries(said) : null;
   if (!entries?.every(([cid, key]) => CID.test(cid) && typeof key === "string" && IDENTITY.test(key))) {
-    throw new Problem("no-key-file", "That is no file of dataset keys.", "Choose a `datasets.json` that was saved here, or that the library keeps.");
+    throw new Problem(
+      "no-key-file",
+      "That is no file of dataset keys.",
+      "Choose a `datasets.json` that was saved here, or that the library keeps.",
+    );
   }
   return entries as [string, string][];
 }

@@ -52,7 +52,9 @@ function picked(found: readonly Entry[]): Picked {
   const [top = ""] = tops;
   const folder = tops.size === 1 && found.some(({ path }) => path !== top);
   const entries = folder
-    ? withFolders(found.flatMap((entry) => (entry.path === top ? [] : [{ ...entry, path: entry.path.slice(top.length + 1) }])))
+    ? withFolders(
+        found.flatMap((entry) => (entry.path === top ? [] : [{ ...entry, path: entry.path.slice(top.length + 1) }])),
+      )
     : withFolders(found);
   const files = entries.filter(({ bytes }) => bytes !== null);
   return {

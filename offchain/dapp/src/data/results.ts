@@ -91,7 +91,8 @@ async function unsealed(
   identity: string | null,
   progress: (done: number, all: number) => void,
 ): Promise<AsyncGenerator<Uint8Array>> {
-  if (identity === null) throw new Problem("no-results-key", "These results are sealed, and their key is not here.", "Sign for it.");
+  if (identity === null)
+    throw new Problem("no-results-key", "These results are sealed, and their key is not here.", "Sign for it.");
   const decrypter = new Decrypter();
   decrypter.addIdentity(identity);
   async function* counted(): AsyncGenerator<Uint8Array> {
@@ -151,7 +152,8 @@ function parsed(text: string, lease: string): readonly Output[] {
   if (manifest?.version !== 1 || !Array.isArray(manifest.outputs)) throw invalid("their list has faults");
   // An honest root of another lease: whoever packed them would have this one's tenant take them for his.
   if (manifest.lease !== lease) throw invalid("they are of another lease");
-  if (manifest.outputs.length > MOST_OUTPUTS || !manifest.outputs.every(isOutput)) throw invalid("their list has faults");
+  if (manifest.outputs.length > MOST_OUTPUTS || !manifest.outputs.every(isOutput))
+    throw invalid("their list has faults");
   const names = manifest.outputs.flatMap(({ name }) => name ?? []);
   if (names.length !== new Set(names).size) throw invalid("a part is named twice");
   return manifest.outputs;

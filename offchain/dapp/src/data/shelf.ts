@@ -67,9 +67,14 @@ async function opened(): Promise<FileSystemDirectoryHandle> {
 
 function refused(error: unknown): never {
   if (error instanceof DOMException && error.name === "QuotaExceededError") {
-    throw new Problem("no-room-here", "This browser has no room for it.", "Make room on this device, or use the command line.", {
-      cause: error,
-    });
+    throw new Problem(
+      "no-room-here",
+      "This browser has no room for it.",
+      "Make room on this device, or use the command line.",
+      {
+        cause: error,
+      },
+    );
   }
   throw error;
 }

@@ -113,7 +113,7 @@ function record(key: string, value: string): string {
 function header(name: string, mode: number, size: number, kind: string): Uint8Array {
   const block = new Uint8Array(BLOCK);
   // As Python writes what is no ASCII where only ASCII may stand: the extended header has the name itself.
-  const ascii = [...name].map((letter) => (letter.codePointAt(0) ?? 0) > 127 ? "?" : letter).join("");
+  const ascii = [...name].map((letter) => ((letter.codePointAt(0) ?? 0) > 127 ? "?" : letter)).join("");
   const fields: readonly (readonly [at: number, text: string])[] = [
     [0, ascii.slice(0, NAME)],
     [100, `${octal(mode, 7)}\0`],

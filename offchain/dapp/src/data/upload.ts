@@ -18,7 +18,14 @@ export interface UploadPlace {
 }
 
 export const PIECE = 8 << 20;
-const AGAIN: ReadonlySet<string> = new Set(["gateway-unreachable", "busy", "conflict", "too-many-calls", "not-ready", "gateway-failed"]);
+const AGAIN: ReadonlySet<string> = new Set([
+  "gateway-unreachable",
+  "busy",
+  "conflict",
+  "too-many-calls",
+  "not-ready",
+  "gateway-failed",
+]);
 const MOST_FAILURES = 8; // one after the other, without a byte more
 const MOST_LOOKS = 600; // for the CID of what is whole
 
@@ -57,7 +64,12 @@ export async function sendUpload(place: UploadPlace, sending: Sending): Promise<
   sending.progress(bytes.size, bytes.size);
   for (let looks = 0; now.cid === null; looks += 1) {
     signal?.throwIfAborted();
-    if (looks >= MOST_LOOKS) throw new Problem("upload-stuck", "The gateway does not put the upload on IPFS.", "Look again later: it is all there.");
+    if (looks >= MOST_LOOKS)
+      throw new Problem(
+        "upload-stuck",
+        "The gateway does not put the upload on IPFS.",
+        "Look again later: it is all there.",
+      );
     await sending.wait(1_000);
     now = await looked(place, now, sending);
   }
@@ -97,7 +109,8 @@ async function looked(place: UploadPlace, now: UploadStanding, { wait }: Sending
 }
 
 async function again({ wait }: Sending, failures: number, error?: unknown): Promise<number> {
-  if (failures >= MOST_FAILURES) throw error ?? new Problem("upload-stuck", "The gateway takes no more of it.", "Use another gateway.");
+  if (failures >= MOST_FAILURES)
+    throw error ?? new Problem("upload-stuck", "The gateway takes no more of it.", "Use another gateway.");
   await wait(pause(failures));
   return failures + 1;
 }

@@ -21,13 +21,13 @@ import {
   permitOf,
   type Quote,
   quote,
+  type Resizing,
   readChallenging,
   readFunds,
   readHead,
   readMachine,
   readParams,
   readParamsVersion,
-  type Resizing,
   resizeDeed,
   type Sender,
   type Stage,
@@ -148,7 +148,11 @@ export async function challenge(hands: PayingHands, machine: number, lease: bigi
     readChallenging(chain, pool, machine, sender.account),
   ]);
   if (bond !== shown) {
-    throw new Problem("price-changed", "The bond is another now than was shown.", "Look at it again: nothing was signed.");
+    throw new Problem(
+      "price-changed",
+      "The bond is another now than was shown.",
+      "Look at it again: nothing was signed.",
+    );
   }
   if (bond > funds.ledger) await payIn(hands, bond - funds.ledger);
   const deed = challengeDeed(pool, faults, machine, lease, bond);

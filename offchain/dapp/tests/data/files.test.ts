@@ -56,7 +56,13 @@ test.each([
 });
 
 test("a folder is listed: folders first, and names that hold anything but a slash", async () => {
-  const entries = ["81a4 12 1700000000\nb\nc.txt", "41ed 4096 1700000001\nz", "21b6 0 5\nnull", "nonsense", "81a4 1 1\n../up"];
+  const entries = [
+    "81a4 12 1700000000\nb\nc.txt",
+    "41ed 4096 1700000001\nz",
+    "21b6 0 5\nnull",
+    "nonsense",
+    "81a4 1 1\n../up",
+  ];
   const agent = {
     async *output() {
       yield utf8.encode(`${entries.join("\0")}\0`);

@@ -3,6 +3,7 @@ import { Encrypter } from "age-encryption";
 import { expect, test } from "vitest";
 import {
   type Blocks,
+  goOnStoring,
   KeyBook,
   memoryShelf,
   openOutput,
@@ -12,7 +13,6 @@ import {
   resultsIdentity,
   type Storing,
   storeDataset,
-  goOnStoring,
   tarOf,
   type UploadPlace,
   type UploadStanding,
@@ -103,7 +103,8 @@ test("a gateway that makes something else of it is found out, and the data can g
   await expect(storeDataset(at, picked())).rejects.toMatchObject({ code: "upload-swapped" });
   const [kept] = at.book.read().datasets;
   expect(kept).toMatchObject({ state: "sealed" });
-  if (kept) expect((await goOnStoring({ ...at, place: new Place() }, { ...kept, upload: null })).state).toBe("uploaded");
+  if (kept)
+    expect((await goOnStoring({ ...at, place: new Place() }, { ...kept, upload: null })).state).toBe("uploaded");
 });
 
 test("one that takes a swapped byte for the sent one is found out", async () => {
@@ -125,14 +126,25 @@ test.each([
 ])("one that says %s of it is not followed", async (_, lie) => {
   const place = new Place();
   const begin = place.begin;
-  const lying: UploadPlace = { ...place, standing: place.standing, send: place.send, drop: place.drop, begin: async (size) => lie(await begin(size)) };
+  const lying: UploadPlace = {
+    ...place,
+    standing: place.standing,
+    send: place.send,
+    drop: place.drop,
+    begin: async (size) => lie(await begin(size)),
+  };
   await expect(storeDataset(hands(lying), picked())).rejects.toMatchObject({ code: "gateway-confused" });
 });
 
 test("one that says that all is there, and has nothing, is found out", async () => {
   const place = new Place();
   const begin = place.begin;
-  const lying = { ...place, send: place.send, standing: async (id: string) => ({ id, size: place.size, offset: place.size, cid: await place.cid() }), begin: async (size: number) => ({ ...(await begin(size)), offset: size }) };
+  const lying = {
+    ...place,
+    send: place.send,
+    standing: async (id: string) => ({ id, size: place.size, offset: place.size, cid: await place.cid() }),
+    begin: async (size: number) => ({ ...(await begin(size)), offset: size }),
+  };
   await expect(storeDataset(hands(lying), picked())).rejects.toMatchObject({ code: "upload-swapped" });
 });
 
@@ -169,7 +181,9 @@ test("what broke off goes on from where it stands, after a reload too", async ()
     again.held = new Uint8Array(1_000);
     throw new Problem("not-signed-in", "Nobody is signed in.");
   };
-  await expect(storeDataset({ ...other, place: again }, picked(9_000))).rejects.toMatchObject({ code: "not-signed-in" });
+  await expect(storeDataset({ ...other, place: again }, picked(9_000))).rejects.toMatchObject({
+    code: "not-signed-in",
+  });
   const [kept] = other.book.read().datasets;
   expect(kept).toMatchObject({ upload: "1", state: "sealed" });
 });
@@ -179,10 +193,15 @@ test("a key is kept before the first byte leaves", async () => {
   const place = new Place();
   const begin = place.begin;
   const seen: number[] = [];
-  const watching = { ...place, standing: place.standing, send: place.send, begin: async (size: number) => {
-    seen.push(book.read().datasets.length);
-    return await begin(size);
-  } };
+  const watching = {
+    ...place,
+    standing: place.standing,
+    send: place.send,
+    begin: async (size: number) => {
+      seen.push(book.read().datasets.length);
+      return await begin(size);
+    },
+  };
   await storeDataset(hands(watching, book), picked());
   expect(seen).toEqual([1]);
 });
@@ -204,11 +223,14 @@ test("keys survive, are exported in the library's form, and are taken from it", 
   expect(new KeyBook(ACCOUNT, place).keyOf(stored.cid)).toBeNull();
 });
 
-test.each(["", "[]", '{"a": "b"}', '{"bafk": 1}', "null"])("“%s” is no file of keys, and nothing of it is taken", (text) => {
-  const book = new KeyBook(ACCOUNT, memory());
-  expect(() => book.take(text, 1)).toThrow(expect.objectContaining({ code: "no-key-file" }));
-  expect(book.read().datasets).toEqual([]);
-});
+test.each(["", "[]", '{"a": "b"}', '{"bafk": 1}', "null"])(
+  "“%s” is no file of keys, and nothing of it is taken",
+  (text) => {
+    const book = new KeyBook(ACCOUNT, memory());
+    expect(() => book.take(text, 1)).toThrow(expect.objectContaining({ code: "no-key-file" }));
+    expect(book.read().datasets).toEqual([]);
+  },
+);
 
 test("keys that cannot be read are never written over", () => {
   const place = memory();
@@ -254,13 +276,16 @@ test("a lease's results are listed, fetched block by block, and opened", async (
   const [output] = results.outputs;
   if (!output) throw new Error("there is one");
   const told: number[] = [];
-  const opened = await openOutput(results, output, identity, store.blocks, memoryShelf(), "a", (done) => told.push(done));
+  const opened = await openOutput(results, output, identity, store.blocks, memoryShelf(), "a", (done) =>
+    told.push(done),
+  );
   expect(opened.files.map(({ path, size }) => [path, size])).toEqual([
     ["out/answer.txt", 2],
     ["out/big.bin", BIG.length],
   ]);
   const [answer, big] = opened.files;
-  const bytes = (member: typeof answer) => opened.archive.slice(member?.offset, (member?.offset ?? 0) + (member?.size ?? 0));
+  const bytes = (member: typeof answer) =>
+    opened.archive.slice(member?.offset, (member?.offset ?? 0) + (member?.size ?? 0));
   expect(await bytes(answer).text()).toBe("42");
   expect(Buffer.compare(Buffer.from(await bytes(big).arrayBuffer()), BIG)).toBe(0); // toEqual takes a minute
   expect(told.length).toBeGreaterThan(8);
@@ -318,7 +343,10 @@ test("the honest results of another lease are not taken for this one's", async (
 
 test.each([
   ["another version", { version: 2 }],
-  ["a part twice", { outputs: [0, 1].map((at) => ({ path: `/o${at}`, name: "0.age", public: false, size: 1, skipped: 0 })) }],
+  [
+    "a part twice",
+    { outputs: [0, 1].map((at) => ({ path: `/o${at}`, name: "0.age", public: false, size: 1, skipped: 0 })) },
+  ],
   ["a part that is not there", { outputs: [{ path: "/o", name: "7.age", public: false, size: 1, skipped: 0 }] }],
   ["a name that is a path", { outputs: [{ path: "/o", name: "../0.age", public: false, size: 1, skipped: 0 }] }],
   ["no list", { outputs: 5 }],

@@ -52,7 +52,13 @@ test("a page from elsewhere asks its wallet for nothing", async () => {
 });
 
 test("the text is of the standard's form, line by line", () => {
-  const text = signInMessage(ACCOUNT, { origin: "https://gate.example", host: "gate.example" }, 1, "12345678", new Date(0));
+  const text = signInMessage(
+    ACCOUNT,
+    { origin: "https://gate.example", host: "gate.example" },
+    1,
+    "12345678",
+    new Date(0),
+  );
   expect(text.split("\n")).toEqual([
     "gate.example wants you to sign in with your Ethereum account:",
     ACCOUNT,

@@ -1,7 +1,8 @@
 /** An IPFS node in memory, whose blocks are made as Kubo makes them, to be lied about by tests. */
-import { FileCid, LEAF_BYTES, parseCid } from "../../src/data/unixfs";
+
 import type { Blocks } from "../../src/data";
 import { joined } from "../../src/data/tar";
+import { FileCid, LEAF_BYTES, parseCid } from "../../src/data/unixfs";
 
 const RAW = 0x55;
 const DAG_PB = 0x70;

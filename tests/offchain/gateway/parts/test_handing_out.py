@@ -90,9 +90,7 @@ async def world(engine: AsyncEngine, app_of: Callable[..., FastAPI]) -> AsyncIte
         return False
 
     handing_out = HandingOut(node, published, brought_near, SharedPlaces(dict(MOST_AT_ONCE)))
-    signing_in = SigningIn(
-        engine, origins=[ORIGIN], chain_id=1, is_authorized=nobody, now=lambda: NOW
-    )
+    signing_in = SigningIn(engine, origins=[ORIGIN], chain_id=1, is_authorized=nobody, now=lambda: NOW)
     app = app_of([_handing_out.router], handing_out, signing_in)
     token, _ = await SessionStore(engine).begin(ADA, ORIGIN, NOW)
     transport = httpx.ASGITransport(app)

@@ -27,7 +27,9 @@ export function DropZone({ account, onStored }: Props) {
         const stored = await store(await picking);
         if (stored) onStored?.(stored);
       } catch (error) {
-        setProblem(error instanceof Problem ? error : new Problem("not-picked", "That cannot be read.", "Choose it again."));
+        setProblem(
+          error instanceof Problem ? error : new Problem("not-picked", "That cannot be read.", "Choose it again."),
+        );
       }
     })();
   };

@@ -22,8 +22,8 @@ export function Keys({ book, kept }: { book: KeyBook; kept: Book }) {
     <section className="panel rows" aria-labelledby="keys">
       <h2 id="keys">Your keys</h2>
       <p>
-        They are in this browser alone: who clears its data loses what they open. The file has the library's own form, and
-        goes to <code>~/.leasehold/keys/datasets.json</code> at the prompt.
+        They are in this browser alone: who clears its data loses what they open. The file has the library's own form,
+        and goes to <code>~/.leasehold/keys/datasets.json</code> at the prompt.
       </p>
       <div className="line">
         <button
@@ -56,7 +56,9 @@ export function Keys({ book, kept }: { book: KeyBook; kept: Book }) {
           />
         </label>
       </div>
-      {taken !== null && <p aria-live="polite">{taken === 1 ? "One new key was taken." : `${taken} new keys were taken.`}</p>}
+      {taken !== null && (
+        <p aria-live="polite">{taken === 1 ? "One new key was taken." : `${taken} new keys were taken.`}</p>
+      )}
       {problem && <ProblemView error={problem} />}
     </section>
   );

@@ -37,10 +37,7 @@ export function useStoring(account: Account) {
     },
     [account],
   );
-  const store = useCallback(
-    (picked: Picked) => run(picked.name, (hands) => storeDataset(hands, picked)),
-    [run],
-  );
+  const store = useCallback((picked: Picked) => run(picked.name, (hands) => storeDataset(hands, picked)), [run]);
   const goOn = useCallback((kept: KeptDataset) => run(kept.name, (hands) => goOnStoring(hands, kept)), [run]);
   return { storing, problem, setProblem, store, goOn };
 }

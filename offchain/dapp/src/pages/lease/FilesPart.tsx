@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { type AgentClient, fileThere, filesIn, putFile, type There } from "../../agent";
+import { type AgentClient, filesIn, fileThere, putFile, type There } from "../../agent";
 import { problemOf } from "../../chain";
 import { shelf } from "../../data";
 import { formatSize } from "../../format";
@@ -25,7 +25,11 @@ export default function FilesPart({ agent, lease }: { agent: AgentClient; lease:
     queryFn: ({ signal }) => filesIn(agent, lease, folder, signal),
     retry: false,
   });
-  const act = async (label: string, all: number, work: (tell: (done: number) => void) => Promise<void>): Promise<void> => {
+  const act = async (
+    label: string,
+    all: number,
+    work: (tell: (done: number) => void) => Promise<void>,
+  ): Promise<void> => {
     setProblem(null);
     setDoing({ label, done: 0, all });
     try {
@@ -172,5 +176,9 @@ function below(folder: string, name: string): string {
 }
 
 function tooLarge(): Problem {
-  return new Problem("file-too-large", "A file of more than a GiB does not go this way.", "Use `leasehold cp`, or add it as data.");
+  return new Problem(
+    "file-too-large",
+    "A file of more than a GiB does not go this way.",
+    "Use `leasehold cp`, or add it as data.",
+  );
 }

@@ -70,7 +70,10 @@ function line(name: string, readings: readonly LeaseReading[], field: keyof Leas
 }
 
 function rates(name: string, readings: readonly LeaseReading[], field: Counted): Series {
-  const points = readings.map((reading, place) => ({ at: reading.at, value: rate(readings[place - 1], reading, field) }));
+  const points = readings.map((reading, place) => ({
+    at: reading.at,
+    value: rate(readings[place - 1], reading, field),
+  }));
   return { name, points: points.slice(1) };
 }
 

@@ -54,14 +54,17 @@ export function Resize({ account, now: { lease, machine, head }, onDone }: Props
               facts={[
                 ["By the hour, now", <Money key="before" amount={change.hourlyBefore} token={money} places="exact" />],
                 ["By the hour, then", <Money key="after" amount={change.hourly} token={money} places="exact" />],
-                ["Paid at once for the time until now", <Money key="pays" amount={change.pays} token={money} places={6} />],
+                [
+                  "Paid at once for the time until now",
+                  <Money key="pays" amount={change.pays} token={money} places={6} />,
+                ],
                 change.charged
                   ? ["Goes into escrow", <Money key="charged" amount={change.charged} token={money} places={6} />]
                   : ["Comes back", <Money key="refunded" amount={change.refunded} token={money} places={6} />],
               ]}
             />
             <p className="small soft">
-              The price and the end stay. The container stands still for a moment, and begins anew on its new share.
+              The price and the end stay. The container follows, and is made anew where its GPUs are others.
             </p>
             <div className="line">
               <button type="button" className="button primary" disabled={doing.busy} onClick={act}>

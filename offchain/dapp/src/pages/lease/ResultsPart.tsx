@@ -1,6 +1,6 @@
-import { cidOfBytes } from "../../sealing";
 import type { Member, OpenedOutput, Output } from "../../data";
 import { formatSize } from "../../format";
+import { cidOfBytes } from "../../sealing";
 import { Empty } from "../../ui/Empty";
 import { ProblemView } from "../../ui/ProblemView";
 import { Progress } from "../../ui/Progress";
@@ -84,7 +84,8 @@ function OneOutput({ output, opened, busy, onOpen }: OutputProps) {
       </div>
       {output.skipped > 0 && (
         <p className="small">
-          {output.skipped} of its entries could not travel: links that lead out of it, devices, names that are not UTF-8.
+          {output.skipped} of its entries could not travel: links that lead out of it, devices, names that are not
+          UTF-8.
         </p>
       )}
       {output.name !== null && !opened && (
@@ -112,18 +113,18 @@ function Opened({ output, opened: { archive, files } }: { output: Output; opened
             <span className="mono break">{file.path}</span>
             <span className="line">
               <span className="small soft numbers">{formatSize(file.size)}</span>
-              <button type="button" className="button little" onClick={() => save(bytesOf(archive, file), nameOf(file))}>
+              <button
+                type="button"
+                className="button little"
+                onClick={() => save(bytesOf(archive, file), nameOf(file))}
+              >
                 Save <span className="unseen">{file.path}</span>
               </button>
             </span>
           </li>
         ))}
       </ul>
-      {files.length > MOST_SHOWN && (
-        <p className="small">
-          {files.length - MOST_SHOWN} more are in the archive.
-        </p>
-      )}
+      {files.length > MOST_SHOWN && <p className="small">{files.length - MOST_SHOWN} more are in the archive.</p>}
       <div className="line">
         <button type="button" className="button" onClick={() => save(archive, `${name}.tar`)}>
           Save all as {name}.tar

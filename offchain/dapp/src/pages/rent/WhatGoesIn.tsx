@@ -47,7 +47,12 @@ export function WhatGoesIn({ account, draft, onDraft }: Props) {
         <button
           type="button"
           className="button"
-          onClick={() => onDraft((now) => ({ ...now, datasets: [...now.datasets, { cid: "", path: freePath("data", now.datasets) }] }))}
+          onClick={() =>
+            onDraft((now) => ({
+              ...now,
+              datasets: [...now.datasets, { cid: "", path: freePath("data", now.datasets) }],
+            }))
+          }
         >
           Name data by its CID
         </button>

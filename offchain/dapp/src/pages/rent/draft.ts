@@ -49,7 +49,8 @@ export function lacking(draft: Draft, template: Template | undefined, images: re
 
 function lackingOfPaths(draft: Draft, template: Template | undefined): string | null {
   const unnamed = draft.datasets.find(({ cid }) => !CID.test(cid));
-  if (unnamed) return unnamed.cid ? `“${unnamed.cid}” is no CID of data.` : "Name the data by its CID, or leave it out.";
+  if (unnamed)
+    return unnamed.cid ? `“${unnamed.cid}” is no CID of data.` : "Name the data by its CID, or leave it out.";
   const paths = [...draft.datasets.map(({ path }) => path), ...outputPaths(draft)];
   const odd = paths.find((path) => !/^\/[^\0]*[^/\0]$/.test(path) || /(^|\/)\.{1,2}(\/|$)/.test(path));
   if (odd !== undefined) return `“${odd}” is no path in the container: write one such as /data.`;
