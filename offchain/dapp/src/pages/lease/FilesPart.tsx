@@ -136,7 +136,8 @@ function Row({ file, busy, onFolder, onFetch }: RowProps) {
       )}
       <span className="line">
         <span className="small soft">
-          {file.kind === "file" && formatSize(file.size)} <Time at={file.time} />
+          {file.kind === "file" && `${formatSize(file.size)}, `}
+          <Time at={file.time} />
         </span>
         {file.kind === "file" && (
           <button type="button" className="button little" disabled={busy} onClick={onFetch}>

@@ -91,7 +91,7 @@ export function KeptGoing({ account, lease }: { account: Account; lease: bigint 
         <div className="line">
           <button
             type="button"
-            className="button primary"
+            className="button"
             disabled={doing.busy || !now || !units}
             onClick={() => units && allow(units, days * DAY)}
           >

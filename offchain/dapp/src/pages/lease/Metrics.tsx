@@ -40,7 +40,7 @@ export default function Metrics({ agent, lease }: { agent: AgentClient; lease: b
       />
       <Chart title="Card busy, in per cent" series={[line("busy", readings, "card_busy")]} format={inPercent} />
       <Chart title="Card's memory" series={[line("used", readings, "card_memory")]} format={formatSize} />
-      <Chart title="Processors in use, in cores" series={[rates("in use", readings, "cpu_seconds")]} format={inCores} />
+      <Chart title="Processors in use, in cores" series={[rates("in use", readings, "cpu_seconds")]} />
       <Chart title="Memory" series={[line("used", readings, "memory")]} format={formatSize} />
       <Chart
         title="Network, by the second"
@@ -54,13 +54,14 @@ export default function Metrics({ agent, lease }: { agent: AgentClient; lease: b
 interface ChartProps {
   readonly title: string;
   readonly series: readonly Series[];
-  readonly format: (value: number) => string;
+  /** Short enough to stand beside an axis; a number as it is without one. */
+  readonly format?: (value: number) => string;
 }
 
 /** What the host does not know is not drawn. */
 function Chart({ title, series, format }: ChartProps) {
   const known = series.filter(({ points }) => points.some(({ value }) => value !== null));
-  return known.length ? <LineChart title={title} series={known} format={format} height={180} /> : null;
+  return known.length ? <LineChart title={title} series={known} height={180} {...(format && { format })} /> : null;
 }
 
 type Counted = "cpu_seconds" | "received" | "sent";

@@ -67,7 +67,7 @@ export function Resize({ account, now: { lease, machine, head }, onDone }: Props
               The price and the end stay. The container follows, and is made anew where its GPUs are others.
             </p>
             <div className="line">
-              <button type="button" className="button primary" disabled={doing.busy} onClick={act}>
+              <button type="button" className="button" disabled={doing.busy} onClick={act}>
                 Give it {formatShare(change.share)} for {exact(change.hourly, money)} by the hour
               </button>
             </div>

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { KeptDataset } from "../../data";
 import type { DatasetMount } from "../../sealing";
 import type { Account } from "../../wallet";
@@ -43,7 +43,7 @@ export function WhatGoesIn({ account, draft, onDraft }: Props) {
           ))}
         </div>
       )}
-      <div className="line">
+      <Dropping account={account} onStored={mount}>
         <button
           type="button"
           className="button"
@@ -56,8 +56,7 @@ export function WhatGoesIn({ account, draft, onDraft }: Props) {
         >
           Name data by its CID
         </button>
-      </div>
-      <Dropping account={account} onStored={mount} />
+      </Dropping>
       <div className="field">
         <label htmlFor="outputs">Folders that come back (may stay empty)</label>
         <input
@@ -85,15 +84,27 @@ export function WhatGoesIn({ account, draft, onDraft }: Props) {
   );
 }
 
-function Dropping({ account, onStored }: { account: Account; onStored: (dataset: KeptDataset) => void }) {
+interface DroppingProps {
+  readonly account: Account;
+  readonly onStored: (dataset: KeptDataset) => void;
+  /** The other ways to name data. */
+  readonly children: ReactNode;
+}
+
+function Dropping({ account, onStored, children }: DroppingProps) {
   const [shown, setShown] = useState(false);
-  if (shown) return <DropZone account={account} onStored={onStored} />;
   return (
-    <div className="line">
-      <button type="button" className="button" onClick={() => setShown(true)}>
-        Add files from this device
-      </button>
-    </div>
+    <>
+      <div className="line">
+        {!shown && (
+          <button type="button" className="button" onClick={() => setShown(true)}>
+            Add files from this device
+          </button>
+        )}
+        {children}
+      </div>
+      {shown && <DropZone account={account} onStored={onStored} />}
+    </>
   );
 }
 
