@@ -68,6 +68,15 @@ WORKLOADS: Final[list[dict[str, Any]]] = [
         "tenant": ACCOUNT,
         "restart": "on-failure",
     },
+    {
+        "image": IMAGE,
+        "kind": "batch",
+        "datasets": [
+            {"cid": cid_of_digest(DIGEST), "path": "/data/digits", "key": IDENTITY},
+            {"cid": cid_of_digest(DIGEST), "path": "/data/open"},
+        ],
+        "outputs": [{"path": "/out", "recipients": [recipient_of(IDENTITY)]}],
+    },
 ]
 
 TERMS: Final = Terms(2_400_000, 0, 60, 864_000, 300, 30_000)

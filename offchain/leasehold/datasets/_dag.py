@@ -1,6 +1,6 @@
 """Reads files and folders out of IPFS and believes nothing: every byte is checked against the CID it hangs from."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -97,6 +97,20 @@ class Dag:
             if named.codec != RAW:
                 waiting += [link.cid for link in parse_node(named, block).links]
         return raw
+
+    def below(self, chain: Sequence[Cid], cids: Sequence[Cid]) -> list[bytes]:
+        """The blocks of `cids`, which hang from the last of `chain`, each of which hangs from the one before.
+
+        Raises DatasetCorrupt where one does not, DatasetUnavailable, IpfsUnreachable.
+        """
+        hanging = [chain[0]]
+        for cid in chain:
+            if cid not in hanging:
+                raise DatasetCorrupt(cid.text, "it does not hang there")
+            hanging = [link.cid for link in self.node(cid).links]
+        if strange := [cid for cid in cids if cid not in hanging]:
+            raise DatasetCorrupt(strange[0].text, "it does not hang there")
+        return [self._node.block(cid, self._timeout, self._cancellation) for cid in cids]
 
     # ---------------------------------------------------------------------------------------------- folders
 

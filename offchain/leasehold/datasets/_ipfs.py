@@ -190,6 +190,20 @@ class Ipfs:
             lambda cancellation: self._node.block(parsed, limit, cancellation), self._long
         )
 
+    async def blocks_below(
+        self, chain: Sequence[str], cids: Sequence[str], *, timeout: float | None = None
+    ) -> list[bytes]:
+        """The blocks of `cids`, checked. Each hangs from the last of `chain`, and each of that from the one before: of
+        what does not, the node is asked for nothing.
+
+        Raises DatasetCorrupt where one does not, DatasetUnavailable, InvalidCid.
+        """
+        limit = timeout if timeout is not None else self.timeout
+        links, wanted = [Cid.parse(cid) for cid in chain], [Cid.parse(cid) for cid in cids]
+        return await self._in_thread(
+            lambda cancellation: Dag(self._node, limit, cancellation).below(links, wanted), self._long
+        )
+
     async def ls(self, cid: str, *, timeout: float | None = None) -> list[Listed]:
         """A folder's entries, checked; of a file none."""
         limit = timeout if timeout is not None else self.timeout

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from eth_utils.address import is_checksum_address
 from eth_utils.crypto import keccak

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from ipaddress import ip_network
 from typing import Final
 
@@ -20,6 +20,9 @@ from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._gateway_tables import create_tables, state_engine
 from leasehold.gateway._gathering import Gathering
 from leasehold.gateway._gathering import router as gathered
+from leasehold.gateway._handing_out import MOST_AT_ONCE as RESULTS_AT_ONCE
+from leasehold.gateway._handing_out import HandingOut, Published
+from leasehold.gateway._handing_out import router as handed_out
 from leasehold.gateway._keeping import QUOTA, SMALL_QUOTA, AccountPins
 from leasehold.gateway._lines import Lines
 from leasehold.gateway._places import SharedPlaces
@@ -35,10 +38,10 @@ from leasehold.gateway._uploading import MOST_AT_ONCE as UPLOADS_AT_ONCE
 from leasehold.gateway._uploading import KuboStore, Uploading
 from leasehold.gateway._uploading import router as uploaded
 from leasehold.gateway._uploads import Uploads
-from leasehold.market import AgentLine, Contact, Dialling, parse_document
+from leasehold.market import AgentLine, Contact, Dialling, dialled, dialled_alone, parse_document
 
 SWEEP_SECONDS: Final = 600.0
-routers_of_parts: Final = (sessions, relayed, terminals, uploaded, chain, gathered)
+routers_of_parts: Final = (sessions, relayed, terminals, uploaded, handed_out, chain, gathered)
 _log = structlog.get_logger("leasehold.gateway")
 
 
@@ -53,7 +56,8 @@ async def parts_of(gateway: Gateway) -> AsyncIterator[Mapping[type, object]]:
         engine = state_engine(settings.state_url)
         closing.push_async_callback(engine.dispose)
         await create_tables(engine)
-        lines = _lines(gateway, client)
+        dialling = _dialling(gateway)
+        lines = _lines(gateway, client, dialling)
         closing.push_async_callback(lines.close)
         signing_in = SigningIn(
             engine,
@@ -67,7 +71,8 @@ async def parts_of(gateway: Gateway) -> AsyncIterator[Mapping[type, object]]:
         closing.push_async_callback(_ended, sweeping)
         relay, proxy = Relay(lines, caller_of=visitor_of), RpcProxy(client.rpc, caller_of=visitor_of)
         gathering = Gathering(engine, gateway.deployment, client.rpc, client.accounts.is_authorized)
-        yield {type(part): part for part in (signing_in, relay, uploading, proxy, gathering)}
+        handing_out = _handing_out(gateway, client, dialling)
+        yield {type(part): part for part in (signing_in, relay, uploading, handing_out, proxy, gathering)}
 
 
 def visitor_of(connection: HTTPConnection) -> str:
@@ -103,27 +108,54 @@ async def _ended(task: asyncio.Task[None]) -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
-def _lines(gateway: Gateway, client: PoolClient) -> Lines:
+def _dialling(gateway: Gateway) -> Dialling:
     try:
-        dialling = Dialling(tuple(ip_network(text, strict=False) for text in gateway.settings.agents_in))
+        return Dialling(tuple(ip_network(text, strict=False) for text in gateway.settings.agents_in))
     except ValueError as error:
         raise SettingsError(
             f"A network of agents cannot be read: {error}", "write one as 10.0.0.0/8."
         ) from error
+
+
+def _handing_out(gateway: Gateway, client: PoolClient, dialling: Dialling) -> HandingOut:
+    async def published(lease: int) -> Published | None:
+        record = await gateway.index.lease(lease)
+        if record is None or record.result_cid is None:
+            return None
+        return Published(record.lease.machine, record.result_cid)
+
+    async def brought_near(machine: int) -> None:
+        with suppress(LeaseholdError):  # others may have it as well
+            contact, _ = await _contact_of(gateway, machine)
+            for address in dialled(dialled_alone(contact, dialling)):
+                with suppress(LeaseholdError):
+                    await client.ipfs.swarm_connect(address)
+                    break
+
+    return HandingOut(client.ipfs, published, brought_near, SharedPlaces(dict(RESULTS_AT_ONCE)))
+
+
+def _lines(gateway: Gateway, client: PoolClient, dialling: Dialling) -> Lines:
     operators: dict[int, str] = {}
 
     async def contact_of(machine: int) -> Contact:
-        record = await gateway.index.machine(machine)
-        if record is None:
-            raise NotHere(f"There is no machine {machine}", "look for it in the list.")
-        operators[machine] = record.machine.operator
-        try:
-            raw = await gateway.documents.get(record.contact)
-            return parse_document(Contact, raw, f"The contact document of machine {machine}")
-        except LeaseholdError as error:
-            raise AgentSilent(error.problem, error.advice) from error
+        contact, operators[machine] = await _contact_of(gateway, machine)
+        return contact
 
     def make(machine: int, contact: Contact) -> AgentLine:
         return AgentLine.through(client.ipfs, contact, operators[machine], dialling)
 
     return Lines(contact_of, make)
+
+
+async def _contact_of(gateway: Gateway, machine: int) -> tuple[Contact, str]:
+    """A machine's contact document, and its operator. Raises NotHere, AgentSilent."""
+    record = await gateway.index.machine(machine)
+    if record is None:
+        raise NotHere(f"There is no machine {machine}", "look for it in the list.")
+    try:
+        raw = await gateway.documents.get(record.contact)
+        contact = parse_document(Contact, raw, f"The contact document of machine {machine}")
+    except LeaseholdError as error:
+        raise AgentSilent(error.problem, error.advice) from error
+    return contact, record.machine.operator

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from leasehold.market._agent_client import AgentClient, HeldWorkload
     from leasehold.market._agent_exec import ExecStream
     from leasehold.market._agent_input import Feed
-    from leasehold.market._agent_line import AgentLine
+    from leasehold.market._agent_line import AgentLine, dialled_alone
     from leasehold.market._agent_output import Take
     from leasehold.market._agent_sessions import SessionCache
     from leasehold.market._bill import Bill, accrued, applicable, bill, hold_fee, trial_end, without
@@ -377,6 +377,7 @@ __all__ = [
     "declined",
     "delegate_json",
     "dialled",
+    "dialled_alone",
     "digests_of",
     "direct_endpoints",
     "extension",
@@ -473,7 +474,7 @@ _PARTS = {
     "_agent_client": ("AgentClient", "HeldWorkload"),
     "_agent_exec": ("ExecStream",),
     "_agent_input": ("Feed",),
-    "_agent_line": ("AgentLine",),
+    "_agent_line": ("AgentLine", "dialled_alone"),
     "_agent_output": ("Take",),
     "_agent_sessions": ("SessionCache",),
     "_bill": ("Bill", "accrued", "applicable", "bill", "hold_fee", "trial_end", "without"),

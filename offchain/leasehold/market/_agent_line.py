@@ -83,8 +83,7 @@ class AgentLine:
 
         Our node is told those of its addresses alone that may be called.
         """
-        known = tuple(address for address in contact.ipfs if _may_dial(address, dialling))
-        told = contact.model_copy(update={"ipfs": known})
+        told = dialled_alone(contact, dialling)
         return cls(contact, dialling, tunnel=agent_tunnel(ipfs, told, operator))
 
     async def close(self) -> None:
@@ -202,6 +201,12 @@ class AgentLine:
         # Without what the system says: whether a port is closed or silent is for nobody to learn through us.
         self._known = None
         return AgentUnreachable("The machine's agent does not answer;", "try again later.")
+
+
+def dialled_alone(contact: Contact, dialling: Dialling) -> Contact:
+    """The document, with those addresses of its IPFS node alone that may be called."""
+    known = tuple(address for address in contact.ipfs if _may_dial(address, dialling))
+    return contact.model_copy(update={"ipfs": known})
 
 
 def _may_dial(address: str, dialling: Dialling) -> bool:

@@ -160,10 +160,11 @@ class Renting:
     def connect(self) -> None:
         self.page.get_by_role("button", name="Connect Test wallet").click()
 
-    def fill(self, command: str) -> None:
-        """The rent page, up to its one button."""
+    def fill(self, command: str, *, connected: bool = False) -> None:
+        """The rent page, up to its one button. connected: the wallet is already."""
         self.go(f"/rent?machine={self.site.machine}&cells=8&seconds=3600")
-        self.connect()
+        if not connected:
+            self.connect()
         self.page.get_by_role("combobox", name="Image").fill(self.site.tiny)
         self.page.get_by_role("textbox", name="Command").fill(command)
         self.page.get_by_label("It may reach the internet").uncheck()

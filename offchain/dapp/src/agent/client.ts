@@ -10,6 +10,7 @@ import { formatLease, type Pool } from "../chain";
 import { Problem } from "../problem";
 import { type Call, credential, digestName } from "./authorization";
 import type { LeaseMetrics, LeaseStatus, SignedReceipt } from "./documents";
+import { checkEnd, Output } from "./output";
 import type { SessionKey } from "./session";
 import { domainOf, RECEIPT } from "./typed";
 
@@ -71,14 +72,47 @@ export class AgentClient {
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) yield piece.value;
   }
 
+  /** What a command in the lease's container writes. Throws a Problem where it fails, or its end does not come. */
+  async *output(lease: bigint, command: readonly string[], signal?: AbortSignal): AsyncGenerator<Uint8Array> {
+    const response = await this.run(lease, "/exec/output", command, undefined, signal);
+    const reader = response.body?.getReader();
+    const framed = new Output();
+    try {
+      for (let piece = await reader?.read(); piece && !piece.done; piece = await reader?.read()) {
+        yield* framed.push(piece.value);
+      }
+    } finally {
+      await reader?.cancel().catch(() => undefined);
+    }
+    checkEnd(framed.end());
+  }
+
+  /** Runs a command in the lease's container on the bytes. Throws a Problem where it fails. */
+  async feed(lease: bigint, command: readonly string[], bytes: Blob, signal?: AbortSignal): Promise<void> {
+    checkEnd(await (await this.run(lease, "/exec", command, bytes, signal)).json());
+  }
+
+  /** What the command reads is covered by no signature: its length alone may be a gigabyte. */
+  private async run(
+    lease: bigint,
+    ending: string,
+    command: readonly string[],
+    bytes: Blob | undefined,
+    signal?: AbortSignal,
+  ): Promise<Response> {
+    const path = `/v1/leases/${formatLease(lease)}${ending}`;
+    const query = new URLSearchParams({ command: JSON.stringify(command) }).toString();
+    return await this.ask({ method: "POST", path, query, op: "lease.exec", lease }, signal, bytes);
+  }
+
   private async ofLease(lease: bigint, ending: string, op: Call["op"], query = "", signal?: AbortSignal) {
     const path = `/v1/leases/${formatLease(lease)}${ending}`;
     return await this.ask({ method: "GET", path, query, op, lease }, signal);
   }
 
-  private async ask(call: Call, signal?: AbortSignal): Promise<Response> {
+  private async ask(call: Call, signal?: AbortSignal, unsigned?: Blob): Promise<Response> {
     const headers = { authorization: `Leasehold ${await this.credential(call)}` };
-    const body = call.body as BodyInit | undefined;
+    const body = (unsigned ?? call.body) as BodyInit | undefined;
     let response: Response;
     try {
       response = await (this.way.fetch ?? fetch)(this.url(call.path, call.query), {

@@ -86,13 +86,30 @@ async function get<Answer>(path: string, query?: Query, signal?: AbortSignal): P
   return (await response.json()) as Answer;
 }
 
+/** What is sent of the account that is signed in here. `body` is JSON unless it is bytes, whose type `headers` name. */
+export interface Sent {
+  readonly body?: object | Blob;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: Query;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Any other request, and its answer, which is none of the refusals. Throws a Problem. */
+async function send(method: string, path: string, { body, headers, query, signal }: Sent = {}): Promise<Response> {
+  if (isAlone()) throw needsGateway();
+  const json = body !== undefined && !(body instanceof Blob);
+  const response = await reached(url(path, query), signal, {
+    method,
+    headers: { ...(json ? { "content-type": "application/json" } : {}), ...headers },
+    ...(body === undefined ? {} : { body: json ? JSON.stringify(body) : body }),
+  });
+  if (!response.ok) throw await refused(response);
+  return response;
+}
+
 /** Brings a document and reads the answer. Throws a Problem, as `get` does. */
 async function post<Answer>(path: string, document: object): Promise<Answer> {
-  if (isAlone()) throw needsGateway();
-  const headers = { "content-type": "application/json" };
-  const response = await reached(url(path), undefined, { method: "POST", headers, body: JSON.stringify(document) });
-  if (!response.ok) throw await refused(response);
-  return (await response.json()) as Answer;
+  return (await (await send("POST", path, { body: document })).json()) as Answer;
 }
 
 /** One answer as text, such as a table. Throws as `get` does. */
@@ -150,4 +167,4 @@ function without(sentence: string, advice: string): string {
   return `${sentence.slice(0, -advice.length).replace(/[\s:;,.]+$/, "")}.`;
 }
 
-export const gateway = { url, socket, get, post, text };
+export const gateway = { url, socket, get, post, send, text };

@@ -28,6 +28,7 @@ export const ROUTES: readonly PageRoute[] = [
     title: "Sign together",
     page: lazy(() => import("../pages/groups/ProposalPage")),
   },
+  { path: "/data", title: "Your data", nav: "Data", page: lazy(() => import("../pages/data/DataPage")) },
   { path: "/provide", title: "Provide machines", nav: "Provide", page: lazy(() => import("../pages/provide/Provide")) },
   { path: "/provide/:machine", title: "Manage a machine", page: lazy(() => import("../pages/provide/ManagePage")) },
   { path: "/providers/:provider", title: "A provider", page: lazy(() => import("../pages/provide/ProviderPage")) },

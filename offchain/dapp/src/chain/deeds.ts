@@ -55,6 +55,12 @@ export function closeDeed(pool: Pool, lease: bigint, back: bigint): Deed {
   return { words, to: pool.controller, data };
 }
 
+/** Puts tokens into the ledger: by the permit, which does it all, where one was signed. */
+export function depositDeed(pool: Pool, account: Address, amount: bigint, permit: Hex | null): Deed {
+  const data = permit ?? encodeFunctionData({ abi: controllerAbi, functionName: "deposit", args: [account, amount] });
+  return { words: `Pay ${exact(amount, pool.money)} from your wallet into your ledger.`, to: pool.controller, data };
+}
+
 /** Takes tokens out of the ledger into the wallet. */
 export function withdrawDeed(pool: Pool, account: Address, amount: bigint): Deed {
   const data = encodeFunctionData({ abi: controllerAbi, functionName: "withdraw", args: [account, amount] });

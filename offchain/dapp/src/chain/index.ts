@@ -2,7 +2,7 @@
  * The chain, as a renter's browser reads it and asks it.
  *
  * From the ground up: leases, placing, types, quote, earning, terms, words, failures, token, pool, reads, ownReads, deeds,
- * ownDeeds, transactions.
+ * ownDeeds, tenancy, transactions.
  */
 export { approval, approveDeed, closeDeed, type Deed, extendDeed, openDeed, withdrawDeed } from "./deeds";
 export { claimable, net, unstakableAt, usedIn } from "./earning";
@@ -43,6 +43,21 @@ export {
   readParams,
   readParamsVersion,
 } from "./reads";
+export {
+  type Challenging,
+  challengeDeed,
+  type Delegation,
+  delegateDeed,
+  otherShares,
+  proveDeed,
+  type Resizing,
+  rateDeed,
+  readChallenging,
+  readDelegation,
+  readRated,
+  resizeDeed,
+  resizing,
+} from "./tenancy";
 export { changesOf, dayOf, parseDay, type TermsChange, termsObstacle, written as writtenTerms } from "./terms";
 export { depositWithPermit, PERMIT_SECONDS, permitOf, tokenAbi } from "./token";
 export { type Fate, fateOf, type Sender, type Stage, send, undone } from "./transactions";

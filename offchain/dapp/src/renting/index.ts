@@ -1,5 +1,6 @@
 /** Renting from a browser: what a machine offers, the lease opened, the lease extended. */
 export {
+  challenge,
   extend,
   leave,
   type Offer,
@@ -9,4 +10,5 @@ export {
   prepareTogether,
   type RentingHands,
   rent,
+  resize,
 } from "./renting";

@@ -8,7 +8,9 @@ import { AgentClient, type AgentWay, type SessionKey } from "../agent";
 import {
   approval,
   approveDeed,
+  challengeDeed,
   type Deed,
+  depositDeed,
   depositWithPermit,
   extendDeed,
   type Machine,
@@ -20,11 +22,14 @@ import {
   permitOf,
   type Quote,
   quote,
+  type Resizing,
+  readChallenging,
   readFunds,
   readHead,
   readMachine,
   readParams,
   readParamsVersion,
+  resizeDeed,
   type Sender,
   type Stage,
   send,
@@ -153,6 +158,47 @@ export async function extend(hands: PayingHands, lease: bigint, seconds: number,
   const permit = await leave(hands, pulled, approve);
   const deed = extendDeed(pool, lease, seconds, amount, permit);
   return await send(deed, sender, chain, (stage) => hands.tell(deed.words, stage), pool.money);
+}
+
+/** Gives a lease another share; the same leave, the same single transaction. */
+export async function resize(hands: PayingHands, lease: bigint, change: Resizing) {
+  const { chain, pool, sender } = hands;
+  const funds = await readFunds(chain, pool, sender.account);
+  const pulled = change.charged > funds.ledger ? change.charged - funds.ledger : 0n;
+  const permit = await leave(hands, pulled, pulled > funds.allowance ? pulled - funds.allowance : 0n);
+  const deed = resizeDeed(pool, lease, change, permit);
+  return await send(deed, sender, chain, (stage) => hands.tell(deed.words, stage), pool.money);
+}
+
+/**
+ * Challenges a lease's machine. The bond is the ledger's: what lacks there is paid in before, as a transaction.
+ *
+ * Throws a Problem where the bond is another than was shown: a challenge soon after an answered one takes twice as much.
+ */
+export async function challenge(hands: PayingHands, machine: number, lease: bigint, shown: bigint) {
+  const { chain, pool, sender } = hands;
+  const [funds, { faults, bond }] = await Promise.all([
+    readFunds(chain, pool, sender.account),
+    readChallenging(chain, pool, machine, sender.account),
+  ]);
+  if (bond !== shown) {
+    throw new Problem(
+      "price-changed",
+      "The bond is another now than was shown.",
+      "Look at it again: nothing was signed.",
+    );
+  }
+  if (bond > funds.ledger) await payIn(hands, bond - funds.ledger);
+  const deed = challengeDeed(pool, faults, machine, lease, bond);
+  return await send(deed, sender, chain, (stage) => hands.tell(deed.words, stage), pool.money);
+}
+
+async function payIn(hands: PayingHands, amount: bigint): Promise<void> {
+  const { chain, pool, sender } = hands;
+  const { allowance } = await readFunds(chain, pool, sender.account);
+  const permit = await leave(hands, amount, amount > allowance ? amount - allowance : 0n);
+  const deed = depositDeed(pool, sender.account, amount, permit);
+  await send(deed, sender, chain, (stage) => hands.tell(deed.words, stage), pool.money);
 }
 
 /** The price, the share's cost and the terms' revision that were shown are those of the chain, or a Problem. */

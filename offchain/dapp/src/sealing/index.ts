@@ -4,4 +4,4 @@ export { type Contact, type FetchDocument, readContact } from "./contact";
 export { newIdentity, open, seal, sealTo } from "./seal";
 export * from "./templates";
 export { volumeKey, volumeKeyRequest } from "./volumes";
-export { canonical, isPinned, type WorkloadFields } from "./workload";
+export { canonical, type DatasetMount, isPinned, type Output, type WorkloadFields } from "./workload";

@@ -17,6 +17,13 @@ export interface Output {
   readonly recipients?: readonly string[];
 }
 
+/** Read-only at `path`. `key`: the age identity that opens a sealed one. */
+export interface DatasetMount {
+  readonly cid: string;
+  readonly path: string;
+  readonly key?: string;
+}
+
 export interface Volume {
   readonly name: string;
   readonly path: string;
@@ -39,6 +46,7 @@ export interface WorkloadFields {
   readonly share?: string;
   readonly ports?: readonly Port[];
   readonly outputs?: readonly Output[];
+  readonly datasets?: readonly DatasetMount[];
   readonly tenant?: string;
   readonly ssh_keys?: readonly string[];
   readonly readiness?: {

@@ -3,7 +3,7 @@ export { ConnectWallet } from "./ConnectWallet";
 export { type AnnouncedWallet, discover } from "./discovery";
 export { type Network, type WalletState, WalletStore } from "./store";
 export { type Doing, DoingView, type Tell, useDoing } from "./useDoing";
-export { type PoolChain, typedDataSigner, usePoolChain } from "./usePoolChain";
+export { type PoolChain, textSigner, typedDataSigner, usePoolChain } from "./usePoolChain";
 export { useWallet, wallets } from "./useWallet";
 export { WalletInHeader } from "./WalletInHeader";
 export { type Account, WithWallet } from "./WithWallet";

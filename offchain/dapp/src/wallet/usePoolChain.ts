@@ -77,6 +77,12 @@ export function typedDataSigner(sender: Sender) {
   return client.signTypedData.bind(client);
 }
 
+/** Has the sender's wallet sign a text; its window shows it. */
+export function textSigner(sender: Sender) {
+  const client = createWalletClient({ account: sender.account, transport: custom(sender.provider) });
+  return async (message: string) => await client.signMessage({ message });
+}
+
 function claimedOf(pool: PoolWhole): ClaimedPool {
   return {
     chainId: pool.chain_id,

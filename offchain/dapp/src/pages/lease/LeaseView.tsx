@@ -15,9 +15,19 @@ import { useAgent, useStatus } from "./useAgent";
 import type { LeaseNow } from "./useLeaseOnChain";
 
 const TerminalPart = lazy(() => import("./TerminalPart"));
+const FilesPart = lazy(() => import("./FilesPart"));
 const Metrics = lazy(() => import("./Metrics"));
+const ResultsPart = lazy(() => import("./ResultsPart"));
 
-const PARTS = { overview: "Overview", logs: "Logs", terminal: "Terminal", metrics: "Metrics", money: "Money" } as const;
+const PARTS = {
+  overview: "Overview",
+  logs: "Logs",
+  terminal: "Terminal",
+  files: "Files",
+  metrics: "Metrics",
+  results: "Results",
+  money: "Money",
+} as const;
 type Part = keyof typeof PARTS;
 
 /** The lease's stations, and one of its parts beneath. */
@@ -82,7 +92,9 @@ export function LeaseView({ account, now }: { account: Account; now: LeaseNow })
         {part === "overview" && <Overview account={account} now={now} status={status.data} />}
         {part === "logs" && agent && mine && <Logs agent={agent} lease={lease.id} live={live} />}
         {part === "terminal" && agent && mine && <TerminalPart agent={agent} lease={lease.id} />}
+        {part === "files" && agent && mine && <FilesPart agent={agent} lease={lease.id} />}
         {part === "metrics" && agent && mine && <Metrics agent={agent} lease={lease.id} />}
+        {part === "results" && mine && <ResultsPart account={account} now={now} />}
         {(part === "money" || part === "overview") && <MoneyPart account={account} now={now} mine={mine} />}
       </Suspense>
     </>

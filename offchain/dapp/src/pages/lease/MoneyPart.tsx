@@ -7,6 +7,10 @@ import { Facts } from "../../ui/Facts";
 import { Money } from "../../ui/Money";
 import { useNow } from "../../ui/useNow";
 import { type Account, DoingView, typedDataSigner, useDoing } from "../../wallet";
+import { Challenge } from "./Challenge";
+import { KeptGoing } from "./KeptGoing";
+import { Rating } from "./Rating";
+import { Resize } from "./Resize";
 import { type LeaseNow, useLeaseEvents } from "./useLeaseOnChain";
 
 interface Props {
@@ -64,6 +68,9 @@ export function MoneyPart({ account, now: { lease, params, machine, head }, mine
         ]}
       />
       {live && mine && <Extending account={account} lease={lease} onDone={looked} />}
+      {live && mine && <Resize account={account} now={{ lease, params, machine, head }} onDone={looked} />}
+      {live && mine && <KeptGoing account={account} lease={lease.id} />}
+      {live && mine && <Challenge account={account} lease={lease} />}
       {live && mine && (
         <div className="line">
           <button type="button" className="button" disabled={doing.busy} onClick={close}>
@@ -75,6 +82,7 @@ export function MoneyPart({ account, now: { lease, params, machine, head }, mine
         </div>
       )}
       {!live && <Settled account={account} lease={lease.id} state={lease.state} />}
+      {lease.state === LeaseState.ended && mine && <Rating account={account} lease={lease.id} />}
       {!live && mine && funds.data && funds.data.ledger > 0n && (
         <Withdraw account={account} ledger={funds.data.ledger} onDone={() => void funds.refetch()} />
       )}

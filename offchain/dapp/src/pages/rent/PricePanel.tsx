@@ -10,13 +10,14 @@ interface Props {
   readonly quote: Quote;
   readonly workload: WorkloadFields | null;
   readonly hasSession: boolean;
+  readonly hasResultsKey: boolean;
   /** Who rents, where it is not the wallet itself. */
   readonly group: Group | undefined;
   readonly children: React.ReactNode;
 }
 
 /** Everything there is to know before the wallet opens, by the chain's own numbers. */
-export function PricePanel({ pool, quote, workload, hasSession, group, children }: Props) {
+export function PricePanel({ pool, quote, workload, hasSession, hasResultsKey, group, children }: Props) {
   const { money } = pool;
   const fee = (quote.deposit * BigInt(quote.feeBps)) / 10_000n;
   return (
@@ -63,9 +64,7 @@ export function PricePanel({ pool, quote, workload, hasSession, group, children 
         </dl>
       }
       readers="The host's owner can read what runs on the host, files and memory. The gateway cannot: the workload is sealed to the machine's key."
-      transactions={
-        group ? signatures(group, hasSession) : windows(quote, pool, hasSession, workload?.volumes?.length ?? 0)
-      }
+      transactions={group ? signatures(group, hasSession) : windows(quote, pool, hasSession, workload, hasResultsKey)}
     >
       {children}
     </BeforeWallet>
@@ -81,14 +80,29 @@ function signatures(group: Group, hasSession: boolean): string {
 }
 
 /** What the wallet will ask for, in its order. */
-function windows(quote: Quote, pool: Pool, hasSession: boolean, volumes: number): string {
+function windows(
+  quote: Quote,
+  pool: Pool,
+  hasSession: boolean,
+  workload: WorkloadFields | null,
+  hasResultsKey: boolean,
+): string {
+  const volumes = workload?.volumes?.length ?? 0;
   const asked = [
     ...(hasSession ? [] : [SESSION]),
     ...(volumes
       ? [`${volumes === 1 ? "a signature" : `${volumes} signatures`} of which the keys of your volumes are made`]
       : []),
+    ...(sealedOutputs(workload) && !hasResultsKey
+      ? ["a signature of which the key of your results is made (it moves no money)"]
+      : []),
     ...(quote.approve ? [`a signature: ${approval(quote.pulled, pool.money).slice(0, -1)}`] : []),
     "one transaction, which opens the lease",
   ];
   return `${asked.join("; ")}.`;
+}
+
+/** Whether something comes back that only this account may read. */
+function sealedOutputs(workload: WorkloadFields | null): boolean {
+  return (workload?.outputs ?? []).some((output) => !output.public);
 }

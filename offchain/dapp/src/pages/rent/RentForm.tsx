@@ -10,12 +10,14 @@ import { templates } from "../../sealing";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import { type Account, DoingView, useDoing } from "../../wallet";
+import { useKeyBook } from "../data/useKeyBook";
 import { useOwnGroups, usePlace } from "../groups/useGroups";
 import { type Draft, lacking, NEW_DRAFT, workloadOf } from "./draft";
 import { PricePanel } from "./PricePanel";
 import { Shape } from "./Shape";
 import { proposeShown, rentShown, useContact } from "./useRenting";
 import type { RentUrl } from "./useRentUrl";
+import { WhatGoesIn } from "./WhatGoesIn";
 import { WhatRuns } from "./WhatRuns";
 import { WhoRents } from "./WhoRents";
 
@@ -31,6 +33,7 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
   const { chain, pool, sender } = account;
   const [draft, setDraft] = useState<Draft>(NEW_DRAFT);
   const [unverified, setUnverified] = useState(false);
+  const [, keys] = useKeyBook(sender.account);
   const { doing, run } = useDoing();
   const navigate = useNavigate();
   const contact = useContact(account, id);
@@ -84,6 +87,7 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
         onTemplate={(name) => onUrl({ template: name })}
         onDraft={setDraft}
       />
+      <WhatGoesIn account={account} draft={draft} onDraft={setDraft} />
       <WhoRents
         account={sender.account}
         groups={groups.data ?? []}
@@ -106,7 +110,14 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
           </span>
         </label>
       )}
-      <PricePanel pool={pool} quote={quote} workload={workload} hasSession={hasSession} group={group}>
+      <PricePanel
+        pool={pool}
+        quote={quote}
+        workload={workload}
+        hasSession={hasSession}
+        hasResultsKey={keys.results !== null}
+        group={group}
+      >
         <button
           type="button"
           className="button primary"

@@ -3,10 +3,11 @@ import type { Hex } from "viem";
 import { type AgentWay, grantSession, keptSession, type SessionKey } from "../../agent";
 import { gateway } from "../../api/gateway";
 import { formatLease, type Quote } from "../../chain";
+import { keyBook, recipientOf, resultsKey } from "../../data";
 import { type Group, type Place, propose } from "../../groups";
 import { Problem } from "../../problem";
 import { prepareTogether, rent } from "../../renting";
-import { readContact, volumeKey, volumeKeyRequest, type WorkloadFields } from "../../sealing";
+import { type Output, readContact, volumeKey, volumeKeyRequest, type WorkloadFields } from "../../sealing";
 import { type Account, type Tell, typedDataSigner } from "../../wallet";
 
 export const agentUrl: AgentWay["url"] = (path) => gateway.url(path);
@@ -51,7 +52,8 @@ export async function rentShown(account: Account, shown: Quote, workload: Worklo
     const signature = await signTypedData(volumeKeyRequest(account.pool, account.sender.account, volume.name));
     volumes.push({ ...volume, key: volumeKey(signature) });
   }
-  const keyed = volumes.length ? { ...workload, volumes } : workload;
+  const outputs = await readableOutputs(account, workload, tell);
+  const keyed = { ...workload, ...(volumes.length ? { volumes } : {}), ...(outputs ? { outputs } : {}) };
   let opening: Hex | null = null;
   const heard: Tell = (words, stage) => {
     if (stage?.kind === "mined") opening = stage.receipt.transactionHash;
@@ -92,7 +94,9 @@ export async function proposeShown(
   const key = await sessionFor(account, tell);
   const signTypedData = typedDataSigner(account.sender);
   const hands = { ...account, key, url: agentUrl, signTypedData, fetchDocument, tell };
-  const { deed, heldUntil } = await prepareTogether(hands, group.account, shown, workload);
+  const outputs = await readableOutputs(account, workload, tell);
+  const keyed = outputs ? { ...workload, outputs } : workload;
+  const { deed, heldUntil } = await prepareTogether(hands, group.account, shown, keyed);
   const { chain, sender } = account;
   const calls = [{ target: deed.to, data: deed.data }];
   const proposing = { chain, place, group, member: sender.account, signTypedData, tell };
@@ -107,6 +111,17 @@ const HELD_MARGIN = 120; // seconds between a proposal's end and the workload's,
 export function handSecretsOn(proposal: string, lease: string): void {
   const kept = sessionStorage.getItem(secretsPlace(proposal));
   if (kept) sessionStorage.setItem(secretsPlace(lease), kept);
+}
+
+/** The outputs, each sealed to this account unless it is public or names its readers; undefined: there are none. */
+async function readableOutputs(account: Account, { outputs }: WorkloadFields, tell: Tell) {
+  const own = (output: Output): boolean => !output.public && !output.recipients?.length;
+  if (!outputs?.some(own)) return outputs;
+  const { pool, sender } = account;
+  tell("Making the key of your results");
+  const identity = await resultsKey(keyBook(sender.account), pool, sender.account, typedDataSigner(sender));
+  const recipients = [await recipientOf(identity)];
+  return outputs.map((output) => (own(output) ? { ...output, recipients } : output));
 }
 
 /** The secrets that were made for a lease, which this tab alone has. */
