@@ -150,7 +150,8 @@ class LedgerApp:
 
     def _signed(self, path: str, digest: bytes, base: int) -> bytes:
         signature = self._key(path).sign_msg_hash(digest)
-        return bytes([base + signature.v]) + signature.r.to_bytes(32, "big") + signature.s.to_bytes(32, "big")
+        r, s = (int(part).to_bytes(32, "big") for part in (signature.r, signature.s))
+        return bytes([base + signature.v]) + r + s
 
     # ------------------------------------------------------------------------------------------- one command
 

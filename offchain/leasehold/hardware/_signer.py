@@ -98,10 +98,10 @@ class LedgerSigner:
         """As `Signer`, of EIP-1559's type. Raises HardwareError, WalletError for another type."""
         fields = _fields(transaction)
         payload = _typed(fields)
-        digest = keccak(payload)
+        digest, to, chain = keccak(payload), str(transaction["to"]), int(transaction["chainId"])
         async with self._conversation() as app:
             self._tell(
-                f"Your Ledger shows a transaction to {transaction['to']} on chain {transaction['chainId']}: approve it "
+                f"Your Ledger shows a transaction to {to} on chain {chain}: approve it "
                 f"there, and where it shows a hash only if it is 0x{digest.hex()}."
             )
             signature = await app.sign_transaction(self._path, payload)
