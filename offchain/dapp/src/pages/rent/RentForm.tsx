@@ -11,6 +11,7 @@ import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import { type Account, DoingView, useDoing } from "../../wallet";
 import { useOwnGroups, usePlace } from "../groups/useGroups";
+import { SilentAgent } from "../machine/SilentAgent";
 import { type Draft, lacking, NEW_DRAFT, workloadOf } from "./draft";
 import { PricePanel } from "./PricePanel";
 import { Shape } from "./Shape";
@@ -77,6 +78,7 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
   };
   return (
     <>
+      <SilentAgent machine={id} />
       <WhatRuns
         draft={draft}
         template={template}
