@@ -59,7 +59,8 @@ def fill(world: World, seed: int = 7) -> int:
     crowd = Crowd(world)
     with bursts(world.anvil) as burst:
         market = UsedMarket(crowd, burst, random.Random(seed))
-        market.pass_by(world.anvil.timestamp + 10, int(time.time()))
+        market.pass_by(world.anvil.timestamp + 10, int(time.time()) - 1)
+        burst.pass_to(int(time.time()))  # playing it took some seconds
     crowd.publish()
     return len(market.machines)
 

@@ -82,10 +82,11 @@ def _keep_what_stays() -> None:
 
 
 async def ask_scores(gateway: Gateway) -> None:
-    """Keeps the providers' scores, for ever."""
+    """Keeps the providers' scores, for ever. While there is no market yet, there is nobody to be asked about."""
     while True:
+        known = gateway.market.head is not None
         try:
             await gateway.market.score()
         except ChainError as error:
             _log.warning("gateway.no_scores", error=str(error))
-        await asyncio.sleep(SCORES_EVERY)
+        await asyncio.sleep(SCORES_EVERY if known else AGAIN)

@@ -34,6 +34,7 @@ FLAGS = (
     "--no-sandbox",
     "--headless=new",
     "--disable-gpu",
+    "--hide-scrollbars",
     "--disable-dev-shm-usage",
     "--disable-background-networking",
     "--disable-component-update",

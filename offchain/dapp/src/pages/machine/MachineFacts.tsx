@@ -6,6 +6,7 @@ import { Copy } from "../../ui/Copy";
 import { Facts } from "../../ui/Facts";
 import { Money } from "../../ui/Money";
 import { Time } from "../../ui/Time";
+import { memoryOf } from "../market/words";
 
 interface Props {
   readonly machine: MachineWhole;
@@ -26,7 +27,7 @@ export function MachineFacts({ machine, token }: Props) {
             "GPUs",
             `${machine.gpus}, of which ${formatFree(machine.free_cells)} free; leased from ${formatShare(machine.smallest)} on`,
           ],
-          machine.mem === null ? undefined : ["Memory of each", formatSize(machine.mem)],
+          machine.mem === null ? undefined : ["Memory of each", memoryOf(machine)],
           first?.pcie ? ["PCIe", `generation ${first.pcie.generation}, ${first.pcie.lanes} lanes`] : undefined,
           hardware === null ? undefined : ["Host", hostOf(hardware)],
           hardware?.driver ? ["Driver, CUDA", `${hardware.driver}, ${hardware.cuda ?? "unknown"}`] : undefined,
