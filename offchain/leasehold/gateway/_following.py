@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import structlog
@@ -81,12 +81,12 @@ def _keep_what_stays() -> None:
     gc.freeze()
 
 
-async def ask_scores(gateway: Gateway) -> None:
-    """Keeps the providers' scores, for ever. While there is no market yet, there is nobody to be asked about."""
+async def ask_scores(gateway: Gateway, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+    """Keeps the providers' scores, for ever. While nobody has joined that it knows of, it looks again soon."""
     while True:
-        known = gateway.market.head is not None
+        known = any(True for _ in gateway.market.board)
         try:
             await gateway.market.score()
         except ChainError as error:
             _log.warning("gateway.no_scores", error=str(error))
-        await asyncio.sleep(SCORES_EVERY if known else AGAIN)
+        await sleep(SCORES_EVERY if known else AGAIN)

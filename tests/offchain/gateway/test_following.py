@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from .conftest import World
+import asyncio
+import contextlib
+
+from leasehold.gateway._following import AGAIN, SCORES_EVERY, ask_scores
+
+from .conftest import PROVIDER, World
 
 
 async def test_what_a_left_branch_said_is_unsaid(world: World) -> None:
@@ -33,3 +38,20 @@ async def test_an_index_made_anew_is_read_anew(world: World) -> None:
     world.head = 0
     await world.machine(5, fork="anew")
     assert [m["id"] for m in (await world.get("/api/v1/machines"))["items"]] == [5]
+
+
+async def test_scores_are_asked_for_once_there_is_a_market(world: World) -> None:
+    """The first question comes before the index was read, and asks about nobody: five minutes would go by without any."""
+    world.chain.of[PROVIDER] = 640
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) > 1:
+            raise asyncio.CancelledError
+        await world.machine(1)
+
+    with contextlib.suppress(asyncio.CancelledError):
+        await ask_scores(world.gateway, sleep)
+    assert slept == [AGAIN, SCORES_EVERY]
+    assert (await world.get("/api/v1/machines"))["items"][0]["score"] == 640

@@ -42,7 +42,7 @@ export default function MachinePage() {
 function Standing({ machine }: { machine: MachineWhole }) {
   const { answers } = useAgentAnswers(machine.id);
   return (
-    <span className="line">
+    <span className="machine-standing">
       {answers !== undefined && (
         <State is={answers ? "good" : "warning"}>{answers ? "Agent answers" : "Agent does not answer"}</State>
       )}

@@ -27,6 +27,7 @@ export function QuotePanel({ machine, token }: Props) {
   return (
     <section className="panel rows" aria-labelledby={`${id}-head`}>
       <h2 id={`${id}-head`}>What it would cost</h2>
+      <SilentAgent machine={machine.id} />
       <div className="quote-wish">
         <div className="field">
           <label htmlFor={`${id}-share`}>Share</label>
@@ -55,7 +56,7 @@ export function QuotePanel({ machine, token }: Props) {
           />
         </div>
         {machine.spot_price !== null && (
-          <label className="line">
+          <label className="quote-spot">
             <input type="checkbox" checked={spot} onChange={(event) => setSpot(event.target.checked)} />
             As spot: cheaper, ended with notice
           </label>
@@ -73,7 +74,6 @@ export function QuotePanel({ machine, token }: Props) {
       ) : (
         <Costs quote={data} token={token} />
       )}
-      <SilentAgent machine={machine.id} />
       {data !== undefined && data.problem === null && seconds !== undefined && answers !== false && (
         <Link
           className="button primary"
