@@ -25,7 +25,9 @@ LEAST: Final = 95
 CATEGORIES: Final = ("performance", "accessibility", "best-practices")
 FORMS: Final = {"phone": (), "desktop": ("--preset=desktop",)}
 RUNS: Final = 3
-_FLAGS: Final = "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking"
+_FLAGS: Final = (
+    "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking"
+)
 _PATIENCE: Final = 300  # seconds of one run
 
 
@@ -35,11 +37,13 @@ class NoVerdict(RuntimeError):
 
 def run() -> list[dict[str, Any]]:
     """A row for each category and form."""
-    with tempfile.TemporaryDirectory(prefix="leasehold-bench-") as folder:
-        with World(Path(folder) / "world", chain=aged_chain()) as world:
+    with tempfile.TemporaryDirectory(prefix="leasehold-bench-") as name:
+        folder = Path(name)
+        with World(folder / "world", chain=aged_chain()) as world:
             fill(world)
             with gateway(world) as url:
-                return [row for form in FORMS for row in rows(form, verdicts(form, f"{url}/#/", Path(folder)))]
+                said = {form: verdicts(form, f"{url}/#/", folder) for form in FORMS}
+    return [row for form, verdict in said.items() for row in rows(form, verdict)]
 
 
 def verdicts(form: str, url: str, folder: Path) -> list[dict[str, Any]]:
@@ -51,7 +55,9 @@ def rows(form: str, said: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows of a form: of each category the middle score."""
     made = []
     for category in CATEGORIES:
-        score = round(100 * statistics.median(float(one["categories"][category]["score"] or 0) for one in said))
+        score = round(
+            100 * statistics.median(float(one["categories"][category]["score"] or 0) for one in said)
+        )
         name = f"dapp.lighthouse_{form}_{category.replace('-', '_')}"
         row = {"name": name, "ours": score, "reference": None, "ratio": None}
         made.append({**row, "goal": f">= {LEAST} of 100", "ok": score >= LEAST})
@@ -60,7 +66,9 @@ def rows(form: str, said: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def lacks(said: dict[str, Any]) -> list[str]:
     """What cost points in a run: each audit's name and what it saw."""
-    wanted = {ref["id"] for name in CATEGORIES for ref in said["categories"][name]["auditRefs"] if ref["weight"]}
+    wanted = {
+        ref["id"] for name in CATEGORIES for ref in said["categories"][name]["auditRefs"] if ref["weight"]
+    }
     audits = (said["audits"][name] for name in sorted(wanted))
     return [
         f"{audit['id']}: {audit['score']} {audit.get('displayValue', '')}"
@@ -73,7 +81,13 @@ def _verdict(form: str, url: str, path: Path) -> dict[str, Any]:
     home = Path(os.environ["LEASEHOLD_LIGHTHOUSE"])
     chromium = shutil.which("chromium")
     command = [
-        *(str(home / "node_modules/.bin/lighthouse"), url, "--output=json", f"--output-path={path}", "--quiet"),
+        *(
+            str(home / "node_modules/.bin/lighthouse"),
+            url,
+            "--output=json",
+            f"--output-path={path}",
+            "--quiet",
+        ),
         *(f"--only-categories={','.join(CATEGORIES)}", f"--chrome-flags={_FLAGS}", *FORMS[form]),
         "--no-enable-error-reporting",
     ]

@@ -111,7 +111,9 @@ class Demo:
             self.gpu = bool(hardware["gpus"])
             price = ("--price", self.price)
             arguments = ("provider", "join", str(machine_file), *price, "--approve", "--yes")
-            joined = self.type(self.provider, *arguments, shown=f"provider join machine.json {' '.join(price)}")
+            joined = self.type(
+                self.provider, *arguments, shown=f"provider join machine.json {' '.join(price)}"
+            )
             self.machine = int(joined["machine"])
             self.story.note(
                 f"machine {joined['machine']}: staked {joined['stake']} {joined['token']}, can lose at most "
@@ -339,8 +341,8 @@ def live_account(demo: Demo, url: str) -> str:
 def others(machine: int) -> tuple[str, str]:
     """What is so about the machines that came before the one that is real."""
     return (
-        f"Machine {machine}, the cheapest, is this host: it can be rented. The {machine - 1} others are made up: they stand",
-        "on the chain like any, but no agent answers for them, and their pages say so.",
+        f"Machine {machine}, the cheapest, is this host: it can be rented. The {machine - 1} others are made up:",
+        "they stand on the chain like any, but no agent answers for them, and their pages say so.",
     )
 
 

@@ -144,8 +144,10 @@ class Anvil:
             raise RuntimeError(f"{method}: {answer['error']['message']}")
         return answer["result"]
 
-    def requests(self, calls: Sequence[tuple[str, tuple[object, ...]]], timeout: float = patient(120)) -> list[Any]:
-        """Several calls in one body, in turn; their results. Raises RuntimeError with the first one's message that failed."""
+    def requests(
+        self, calls: Sequence[tuple[str, tuple[object, ...]]], timeout: float = patient(120)
+    ) -> list[Any]:
+        """Several calls in one body, in turn; their results. Raises RuntimeError with the first message of failure."""
         if not calls:
             return []
         asked = [
@@ -159,7 +161,9 @@ class Anvil:
         return [answer["result"] for answer in answers]
 
     def _post(self, asked: object, timeout: float) -> Any:
-        post = urllib.request.Request(self.url, json.dumps(asked).encode(), {"Content-Type": "application/json"})
+        post = urllib.request.Request(
+            self.url, json.dumps(asked).encode(), {"Content-Type": "application/json"}
+        )
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with contextlib.closing(opener.open(post, timeout=timeout)) as response:
             return json.load(response)

@@ -65,8 +65,8 @@ _SHARES: Final = {"mig": 1, "mps": 2, "time-slice": 4}
 
 @dataclass(frozen=True)
 class Tradition:
-    """How a provider works: where its machines stand, which cards it has by number of `CARDS`, what it asks of the usual
-    price, how often its leases please (of 100).
+    """How a provider works: where its machines stand, which cards it has, by number of `CARDS`, what it asks of the
+    usual price, how often its leases please (of 100).
     """
 
     country: str
@@ -141,7 +141,9 @@ class OfferedMachine:
             "endpoints": [_NOBODY],
             "certificate": certificate,
             "age_recipient": recipient,
-            "images": [{"id": f"sha256:{_digest(name)}", "name": f"{name}@sha256:{_digest(name)}"} for name in have],
+            "images": [
+                {"id": f"sha256:{_digest(name)}", "name": f"{name}@sha256:{_digest(name)}"} for name in have
+            ],
             "location": {"country": self.provider.country},
             "operator": "made up for make demo-live: no agent answers",
             "issued_at": issued_at,

@@ -34,9 +34,9 @@ _LEDGER: Final = 800
 
 @dataclass
 class Standing:
-    """A machine that is registered. number: the pool's, once it has one. hourly: what it asks now, hundredths of a token.
-    leased, withheld: cells, as bits. down: since an outage began, and until it ends; closed: to new leases; short:
-    of stake; measured: by a committee.
+    """A machine that is registered. number: the pool's, once it has one. hourly: what it asks now, hundredths of a
+    token. leased, withheld: cells, as bits. down: since an outage began, and until it ends; closed: to new leases;
+    short: of stake; measured: by a committee.
     """
 
     offered: OfferedMachine
@@ -91,7 +91,7 @@ class Crowd:
         return _key(kind, place)
 
     def come(self, burst: Burst, machines: Sequence[OfferedMachine], at: int) -> None:
-        """Everybody gets money, lets the pool take it, and buys the seats that measure. at: unix seconds, and a few on."""
+        """Everybody gets money, lets the pool take it, and buys the seats that measure. at: unix seconds."""
         pool, token = self.deployment.controller, self.deployment.token
         payers = [*self.providers, *self.tenants, *self.validators]
         everybody = [*payers, *(_signer("operator", machine.number).address for machine in machines)]

@@ -1,4 +1,4 @@
-"""Committees that measure the machines of a used market: asked for, drawn, sealed, shown and counted, as contracts want it."""
+"""Committees that measure the machines of a used market: asked for, drawn, sealed, shown and counted."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ class Measurements:
                 seat = int.from_bytes(answer[place : place + 32], "big")
                 said = min(1_000, score + self._chance.randint(-15, 15))
                 validator = self._crowd.validators[seat - 1]
-                votes.append(_Vote(number, seat, validator, number != failing, said if number != failing else 0))
+                votes.append(
+                    _Vote(number, seat, validator, number != failing, said if number != failing else 0)
+                )
         return votes
 
     def _commit(self, vote: _Vote) -> Sending:
         chain, pool = self._crowd.deployment.chain_id, self._crowd.deployment.controller
-        sealed = commitment(
-            chain, pool, vote.round, vote.seat, vote.passed, _NONE, vote.score, vote.salt
-        )
+        sealed = commitment(chain, pool, vote.round, vote.seat, vote.passed, _NONE, vote.score, vote.salt)
         return self._call(vote.validator, "commit", vote.round, vote.seat, sealed)
 
     def _reveal(self, vote: _Vote) -> Sending:

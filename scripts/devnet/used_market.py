@@ -113,7 +113,9 @@ class UsedMarket:
 
     def _step(self, at: int, coming: Sequence[OfferedMachine]) -> None:
         """Who leaves, who changes something and who comes; then what is rated and what starts."""
-        joining = self._crowd.joining([machine for machine in coming if machine.number not in self._joined], at)
+        joining = self._crowd.joining(
+            [machine for machine in coming if machine.number not in self._joined], at
+        )
         self._joined |= {machine.number for machine in coming}
         self._burst_of([*self._closings(at), *self._ends(at), *self._prices(at)], at)
         self._burst_of(self._top_ups(), at + 60)

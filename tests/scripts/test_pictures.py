@@ -1,4 +1,4 @@
-"""The documents' pictures of the browser's app: each is shown, each that is shown is there, and together they stay small."""
+"""The documents' pictures of the browser's app: each is shown, what is shown is there, and together they stay small."""
 
 from __future__ import annotations
 

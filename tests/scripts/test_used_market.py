@@ -7,7 +7,6 @@ import json
 import random
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -57,7 +56,11 @@ def test_a_month_ends_now_with_machines_and_leases_of_every_kind(played: Any) ->
             machines = [await pool.machine_of(number) for number in played.market.machines]
             leases = [await pool.lease_of(number << 16) for number in range(1, await pool.slot_count() + 1)]
             reputation = await pool.reputation()
-            return machines, leases, [await reputation.score_of(account) for account in played.crowd.providers]
+            return (
+                machines,
+                leases,
+                [await reputation.score_of(account) for account in played.crowd.providers],
+            )
 
     machines, leases, scores = asyncio.run(read())
     assert {MachineStatus.VERIFIED, MachineStatus.UNVERIFIED} == {machine.status for machine in machines}

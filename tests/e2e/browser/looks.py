@@ -60,7 +60,7 @@ def settled(page: Page) -> None:
 
 
 def photograph(page: Page, name: str, look: Look, *, folder: Path = IMAGES) -> None:
-    """A picture for the documents, where `LEASEHOLD_PICTURES` is set: what is committed does not change with each run."""
+    """A picture for the documents, where `LEASEHOLD_PICTURES` is set: what is committed stays as it is else."""
     if "LEASEHOLD_PICTURES" not in os.environ:
         return
     page.evaluate("document.activeElement?.blur(); scrollTo(0, 0)")
@@ -75,7 +75,7 @@ def photograph(page: Page, name: str, look: Look, *, folder: Path = IMAGES) -> N
 
 
 def spilled(page: Page) -> list[str]:
-    """What reaches over the window's right edge, and cannot be scrolled to inside a box of its own; empty if all fits."""
+    """What reaches over the window's right edge, and cannot be scrolled to inside a box of its own."""
     found: list[str] = page.evaluate(
         """() => {
           const wide = document.documentElement.clientWidth;

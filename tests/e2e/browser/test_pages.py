@@ -1,5 +1,5 @@
-"""Every page on a market that has been used for a month: in wide and narrow windows, light and dark, it fits its window and
-axe finds nothing serious; with `LEASEHOLD_PICTURES` set, the documents' pictures are taken of it.
+"""Every page on a market that has been used for a month: wide and narrow, light and dark, it fits its window, and axe
+finds nothing serious; with `LEASEHOLD_PICTURES` set, the documents' pictures are taken of it.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ Looked = Callable[[str], None]
 def test_the_market(page: Page, gateway_url: str, looked_at: Looked, site: Site) -> None:
     page.goto(f"{gateway_url}/#/")
     first = page.locator("tbody tr").first
-    expect(first.locator(f'a[href="#/machines/{site.machine}"]')).to_be_visible()  # what can be rented comes first
+    expect(
+        first.locator(f'a[href="#/machines/{site.machine}"]')
+    ).to_be_visible()  # what can be rented comes first
     looked_at("market")
     page.goto(f"{gateway_url}/#/?view=cards&q=mem%3E%3D80")
     settled(page)
@@ -206,8 +208,10 @@ def _tab_to(page: Page, target: Any, most: int = 60) -> None:
     """Presses Tab until that has the focus. Each stop on the way must show that it has it."""
     for _ in range(most):
         page.keyboard.press("Tab")
-        shown = page.evaluate("(({outlineStyle, outlineWidth}) => outlineStyle !== 'none' && outlineWidth !== '0px')"
-                              "(getComputedStyle(document.activeElement))")
+        shown = page.evaluate(
+            "(({outlineStyle, outlineWidth}) => outlineStyle !== 'none' && outlineWidth !== '0px')"
+            "(getComputedStyle(document.activeElement))"
+        )
         assert shown, page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
         if target.evaluate("(element) => element === document.activeElement"):
             return

@@ -41,7 +41,7 @@ async def test_an_index_made_anew_is_read_anew(world: World) -> None:
 
 
 async def test_scores_are_asked_for_once_there_is_a_market(world: World) -> None:
-    """The first question comes before the index was read, and asks about nobody: five minutes would go by without any."""
+    """The first question comes before the index was read, and asks about nobody: it is not the last for minutes."""
     world.chain.of[PROVIDER] = 640
     slept: list[float] = []
 
