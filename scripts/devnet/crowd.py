@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 from devnet.burst import Burst, Sending
 from devnet.catalogue import DAY, PROVIDERS, OfferedMachine
@@ -158,7 +158,7 @@ class Crowd:
         async with Ipfs(self.world.provider_ipfs.api) as ipfs:
             await asyncio.gather(*(ipfs.put_block(document) for document in self.documents.values()))
 
-    def _document(self, document: dict[str, object]) -> bytes:
+    def _document(self, document: dict[str, Any]) -> bytes:
         raw = canonical(document)
         digest = hashlib.sha256(raw).digest()
         self.documents[digest] = raw

@@ -202,7 +202,7 @@ class UsedMarket:
     def _open(self, at: int) -> None:
         """Leases begin where there is room, and what ended before is rated. A few are declined."""
         wanted = [wish for machine in self.machines.values() for wish in self._wishes(machine)]
-        opening = [self._opening(machine, *wish) for machine, *wish in wanted]
+        opening = [self._opening(machine, share, hours, tenant) for machine, share, hours, tenant in wanted]
         ratings = list(self._ratings())
         opened = _of(LeaseOpened, self._burst.send([*opening, *ratings], at))
         starting = []

@@ -5,19 +5,16 @@ finds nothing serious; with `LEASEHOLD_PICTURES` set, the documents' pictures ar
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
 from devnet import images
 from devnet.crowd import Crowd
-from devnet.gateway import gateway
+from devnet.gateway import documents_have_come, gateway
 from devnet.nursery import Nursery
-from devnet.patience import patient
 from devnet.site import Site, make_site
 from devnet.used_market import aged_chain, fill
 from devnet.world import World
@@ -59,16 +56,8 @@ def site(world: World) -> Iterator[Site]:
 @pytest.fixture(scope="module")
 def gateway_url(world: World, site: Site) -> Iterator[str]:
     with gateway(world) as url:
-        _documents_have_come(url)
+        documents_have_come(url)
         yield url
-
-
-def _documents_have_come(url: str) -> None:
-    """Machines are listed before their documents are here, and are called unknown until then."""
-    deadline = time.monotonic() + patient(60)
-    while any(machine["missing"] for machine in httpx.get(f"{url}/api/v1/machines?limit=200").json()["items"]):
-        assert time.monotonic() < deadline, "the machines' documents do not come"
-        time.sleep(0.2)
 
 
 @pytest.fixture(scope="module")
