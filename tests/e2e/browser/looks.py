@@ -14,6 +14,13 @@ ROOT: Final = Path(__file__).resolve().parents[3]
 IMAGES: Final = ROOT / "docs" / "images"
 LOOKED_AT: Final = ROOT / "build" / "pictures"
 """Where pictures go that no document shows."""
+SHOWN: Final = frozenset(
+    (
+        *("market", "market-cards", "prices", "compare", "machine", "rent", "leases", "lease", "logs"),
+        *("terminal", "closed", "provide", "provider", "pool", "gateway"),
+    )
+)
+"""Pages whose pictures documents show. docs/guides/browser.md"""
 AXE: Final = ROOT / "offchain/dapp/node_modules/axe-core/axe.min.js"
 DESKTOP: Final[ViewportSize] = {"width": 1440, "height": 900}
 PHONE: Final[ViewportSize] = {"width": 390, "height": 844}
@@ -59,7 +66,7 @@ def settled(page: Page) -> None:
     expect(page.locator(".skeleton")).to_have_count(0)
 
 
-def photograph(page: Page, name: str, look: Look, *, folder: Path = IMAGES) -> None:
+def photograph(page: Page, name: str, look: Look) -> None:
     """A picture for the documents, where `LEASEHOLD_PICTURES` is set: what is committed stays as it is else."""
     if "LEASEHOLD_PICTURES" not in os.environ:
         return
@@ -70,6 +77,7 @@ def photograph(page: Page, name: str, look: Look, *, folder: Path = IMAGES) -> N
     wanted = {"format": "webp", "quality": _QUALITY, "captureBeyondViewport": True, "clip": clip}
     taken = session.send("Page.captureScreenshot", wanted)
     session.detach()
+    folder = IMAGES if name in SHOWN else LOOKED_AT
     folder.mkdir(exist_ok=True)
     (folder / f"dapp-{name}-{look.ending}.webp").write_bytes(base64.b64decode(taken["data"]))
 

@@ -20,18 +20,11 @@ from devnet.used_market import aged_chain, fill
 from devnet.world import World
 
 from .conftest import Renting
-from .looks import IMAGES, LOOKED_AT, LOOKS, flaws, looks, photograph, settled, spilled
+from .looks import LOOKS, flaws, looks, photograph, settled, spilled
 from .wallets import TestWallet
 
 pytestmark = pytest.mark.slow
 
-SHOWN = frozenset(
-    (
-        *("market", "market-cards", "prices", "compare", "machine", "rent", "leases", "lease"),
-        *("provide", "provider", "pool", "gateway"),
-    )
-)
-"""Pages whose pictures documents show. docs/guides/browser.md"""
 TRIED = LOOKS[:3]
 """Looks in which axe is asked: both schemes, and a phone's cards in one of them."""
 
@@ -86,7 +79,7 @@ def looked_at(page: Page) -> Callable[[str], None]:
     def look_at(name: str) -> None:
         found: list[str] = []
         for look in looks(page):
-            photograph(page, name, look, folder=IMAGES if name in SHOWN else LOOKED_AT)
+            photograph(page, name, look)
             seen = [*spilled(page), *(flaws(page) if look in TRIED else ())]
             found += [f"{name}, {look.ending}: {text}" for text in seen]
         assert found == []
