@@ -14,8 +14,8 @@ setup: ## install what is missing (a second run only looks)
 demo: setup ## rent a machine for real: chain, IPFS, container, result, payment; the account goes to build/demo.json
 	@$(run) python scripts/demo.py
 
-demo-live: setup ## the same world, left running: its market in a browser, and the commands to try by hand
-	@$(run) python scripts/demo.py --live
+demo-live: setup ## such a world, left running: a used market in a browser, commands to try by hand; alone=yes leaves one machine
+	@$(run) python scripts/demo.py --live $(if $(alone),--alone)
 
 test: setup ## the tests of a working day, contracts', Python's and the browser's app's, with their coverage gates
 	@bash scripts/test
@@ -45,7 +45,7 @@ package: setup ## the agent as a Debian package and as a container image, in dis
 	@$(run) python scripts/package.py $(only)
 
 bench: setup ## ratios against references measured in the same run, and gas; the table goes to build/bench.json
-	@bash scripts/setup ponder && $(run) python scripts/bench.py
+	@bash scripts/setup ponder lighthouse && $(run) python scripts/bench.py
 
 halmos: setup ## prove the contracts' arithmetic for all numbers (half an hour)
 	@bash scripts/setup halmos && bash scripts/halmos

@@ -32,6 +32,7 @@ SUITES = (
     "files",
     "prompt",
     "gateway",
+    "dapp",
 )
 COLUMNS = ("name", "ours", "reference", "ratio", "goal")
 REPORT = Path("build/bench.json")

@@ -1,7 +1,7 @@
 """`make demo`: a whole rental, for real, and an account of it.
 
 Every step is a command that a person could type; nothing on the way is simulated. `--live` keeps the world running and
-says how to go on by hand.
+says how to go on by hand; its market has been used for a month, unless `--alone` leaves the one machine by itself.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ PICTURE = ROOT / "build" / "demo.svg"
 ENVIRONMENT = ROOT / "build" / "live.env"
 GATEWAY_PORT = 8088  # the one that `leasehold gateway run` takes
 PRICE, DURATION, EXTENSION = "2.40", "10m", "5m"
+LIVE_PRICE = "0.06"  # the cheapest of its market, so that who looks for a machine by price finds it first
 
 
 class Story:
@@ -71,8 +72,8 @@ class Story:
 class Demo:
     """The people, the host, and what was measured on the way."""
 
-    def __init__(self, world: World, story: Story) -> None:
-        self.world, self.story = world, story
+    def __init__(self, world: World, story: Story, price: str = PRICE) -> None:
+        self.world, self.story, self.price = world, story, price
         self.provider: Party = world.party("provider", world.provider_ipfs)
         self.renter: Party = world.party("renter")
         self.host: Host = world.host("host")
@@ -108,8 +109,12 @@ class Demo:
             units = f"no GPU, so {hardware['cpu_units']} CPU unit{plural} of {hardware['cpu']['model']}"
             self.story.note(f"offers {gpus or units}")
             self.gpu = bool(hardware["gpus"])
-            arguments = ("provider", "join", str(machine_file), "--price", PRICE, "--approve", "--yes")
-            joined = self.type(self.provider, *arguments, shown=f"provider join machine.json --price {PRICE}")
+            price = ("--price", self.price)
+            arguments = ("provider", "join", str(machine_file), *price, "--approve", "--yes")
+            joined = self.type(
+                self.provider, *arguments, shown=f"provider join machine.json {' '.join(price)}"
+            )
+            self.machine = int(joined["machine"])
             self.story.note(
                 f"machine {joined['machine']}: staked {joined['stake']} {joined['token']}, can lose at most "
                 f"{joined['lost_at_most']} of it in seven days; gas {joined['gas']:,}"
@@ -320,8 +325,9 @@ def live_account(demo: Demo, url: str) -> str:
     ENVIRONMENT.write_text(live_environment(newcomer, host, demo.image, ROOT / ".venv/bin"))
     return "\n".join(
         (
-            f"The world is running, with one machine for rent. Its market is open in a browser at {url}",
+            f"The world is running. Its market is open in a browser at {url}",
             f"(its wallet needs the network {demo.world.anvil.chain_id} at {demo.world.anvil.url}).",
+            *(others(demo.machine) if demo.machine > 1 else ()),
             "Or go on in another terminal with",
             "",
             f"    . {ENVIRONMENT.relative_to(ROOT)}",
@@ -332,8 +338,33 @@ def live_account(demo: Demo, url: str) -> str:
     )
 
 
-def play(demo: Demo, live: bool) -> None:
+def others(machine: int) -> tuple[str, str]:
+    """What is so about the machines that came before the one that is real."""
+    return (
+        f"Machine {machine}, the cheapest, is this host: it can be rented. The {machine - 1} others are made up:",
+        "they stand on the chain like any, but no agent answers for them, and their pages say so.",
+    )
+
+
+def live_world(alone: bool) -> World:
+    """A world to be used by hand. Unless its machine is to be alone, its chain began a month ago."""
+    from devnet.used_market import aged_chain
+
+    return World(LIVE_FOLDER, brownie=True, chain=None if alone else aged_chain())
+
+
+def pass_a_month(world: World, story: Story) -> None:
+    """What a live world's market is filled with. Imported here: `make demo` does without."""
+    from devnet.used_market import fill
+
+    with story.step("A month passes in the market: made-up providers join, change prices, lease, are rated"):
+        story.note(f"{fill(world)} machines, registered for real; nobody runs an agent for them")
+
+
+def play(demo: Demo, live: bool, alone: bool) -> None:
     """The story, to its end or, live, to where the reader takes over."""
+    if live and not alone:
+        pass_a_month(demo.world, demo.story)
     demo.make_wallets()
     demo.join()
     if live:
@@ -357,7 +388,9 @@ def main() -> int:
         action="store_true",
         help="offer a machine, keep everything running, say how to go on by hand",
     )
-    live = parser.parse_args().live
+    parser.add_argument("--alone", action="store_true", help="with --live: that machine and no others")
+    arguments = parser.parse_args()
+    live, alone = arguments.live, arguments.alone
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     story = Story()
     story.console.print("[bold]Leasehold: a rental, for real[/bold]")
@@ -366,12 +399,12 @@ def main() -> int:
         with story.step(
             "A development chain, two IPFS nodes, a Docker engine; Brownie deploys the contracts"
         ):
-            world = stack.enter_context(World(LIVE_FOLDER if live else FOLDER, brownie=True))
+            world = stack.enter_context(live_world(alone) if live else World(FOLDER, brownie=True))
         if live:
             stack.callback(ENVIRONMENT.unlink, missing_ok=True)
-        demo = Demo(world, story)
+        demo = Demo(world, story, LIVE_PRICE if live and not alone else PRICE)
         stack.enter_context(contextlib.closing(demo.host))
-        play(demo, live)
+        play(demo, live, alone)
         if live:
             return 0
         account = demo.account()

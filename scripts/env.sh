@@ -26,8 +26,12 @@ go_new_enough() {
 tool_home() {
   printf '%s/%s-%s' "$LEASEHOLD_CACHE" "$1" "$(sha256sum "scripts/toolchain/python/$1.lock" | cut -c1-12)"
 }
-# The benchmark's reference lies in one place for each content of its folder.
-LEASEHOLD_PONDER=$LEASEHOLD_CACHE/ponder-$(find scripts/toolchain/ponder -type f -print0 | sort -z | xargs -0 cat | sha256sum | cut -c1-12)
-export LEASEHOLD_PONDER
+# What the benchmarks need of npm lies in one place for each content of its folder.
+npm_home() {
+  printf '%s/%s-%s' "$LEASEHOLD_CACHE" "$1" "$(find "scripts/toolchain/$1" -type f -print0 | sort -z | xargs -0 cat | sha256sum | cut -c1-12)"
+}
+LEASEHOLD_PONDER=$(npm_home ponder)
+LEASEHOLD_LIGHTHOUSE=$(npm_home lighthouse)
+export LEASEHOLD_PONDER LEASEHOLD_LIGHTHOUSE
 LEASEHOLD_SCHEMATHESIS=$(tool_home schemathesis)/bin/schemathesis
 export LEASEHOLD_SCHEMATHESIS

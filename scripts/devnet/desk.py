@@ -43,7 +43,7 @@ class Desk:
         return self.terminal(party.name, party.environment)
 
     def of_newcomer(self, party: Party, host: Host, image: str) -> Terminal:
-        """A terminal of somebody whose settings lie in `build/live.env`, as in the world of `make demo-live`."""
+        """A terminal of somebody whose settings lie in `build/live.env`, as `make demo-live alone=yes` makes it."""
         (self.folder / "build/live.env").write_text(live_environment(party, host, image, self.commands))
         settings = [name for name in party.environment if name.startswith("LEASEHOLD_")]
         kept = {name: value for name, value in party.environment.items() if name not in settings}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import signal
 import time
 import urllib.error
@@ -44,6 +45,20 @@ def gateway(world: World, name: str = "gateway", port: int = 0, *more: str) -> I
         process.wait(patient(20))
         if process.stdout is not None:
             process.stdout.close()
+
+
+def documents_have_come(url: str) -> None:
+    """Waits until the gateway has the documents of all machines, which it lists before. Raises GatewayNotUp."""
+    deadline = time.monotonic() + patient(60)
+    while _some_lack(f"{url}/api/v1/machines?limit=200"):
+        if time.monotonic() > deadline:
+            raise GatewayNotUp(f"{url} does not get its machines' documents")
+        time.sleep(0.1)
+
+
+def _some_lack(url: str) -> bool:
+    with urllib.request.urlopen(url, timeout=patient(10)) as answer:
+        return any(machine["missing"] for machine in json.load(answer)["items"])
 
 
 def _ready(url: str, runs: Callable[[], bool]) -> None:

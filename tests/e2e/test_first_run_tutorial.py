@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def alone(world: World) -> Iterator[Site]:
-    """The only machine of its pool, as in the world of `make demo-live`."""
+    """The only machine of its pool, as in the world of `make demo-live alone=yes`."""
     with another_chain(world) as chain, make_site(chain, tick_seconds=0.5) as site:
         yield site
 

@@ -23,7 +23,7 @@ TUTORIAL = ROOT / "docs/tutorials/prompt.md"
 
 @pytest.fixture
 def alone(world: World) -> Iterator[Site]:
-    """The only machine of its pool, as in the world of `make demo-live`."""
+    """The only machine of its pool, as in the world of `make demo-live alone=yes`."""
     with another_chain(world) as chain, make_site(chain, tick_seconds=0.5) as site:
         yield site
 

@@ -19,7 +19,7 @@ from .test_reorg import another_chain
 
 @pytest.fixture
 def alone(world: World) -> Iterator[Site]:
-    """The first machine of its pool, as in the world of `make demo-live`."""
+    """The first machine of its pool, as in the world of `make demo-live alone=yes`."""
     with another_chain(world) as chain, make_site(chain, tick_seconds=0.5) as site:
         yield site
 

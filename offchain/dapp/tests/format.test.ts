@@ -41,7 +41,7 @@ test("a moment is told by how far it is", () => {
 
 test("shares, sizes, names", () => {
   expect([1, 2, 4, 8, 64].map(formatShare)).toEqual(["1/8", "1/4", "1/2", "1", "8"]);
-  expect([0, 4, 12].map(formatFree)).toEqual(["0", "1/2", "1.5"]);
+  expect([0, 4, 6, 12, 16].map(formatFree)).toEqual(["0", "1/2", "3/4", "1 1/2", "2"]);
   expect(formatSize(85_520_809_984)).toBe("85.5 GB");
   expect(shortAddress("0x71C7656EC7ab88b098defB751B7401B5f6d8976F")).toBe("0x71C7…976F");
   expect(inWords("holdFeeBps")).toBe("hold fee bps");

@@ -18,7 +18,7 @@ test("machines are shown with price, state and how well they have done", async (
   const cells = within(row as HTMLElement);
   expect(cells.getByText("2.0523", { exact: false }).getAttribute("title")).toBe("2.052284 TUSD");
   expect(cells.getByText("Free")).toBeTruthy();
-  expect(cells.getByText("1.5 of 2")).toBeTruthy();
+  expect(cells.getByText("1 1/2 of 2")).toBeTruthy();
   expect(cells.getByText("4.8 by 12")).toBeTruthy();
   expect(screen.getByText("2 machines")).toBeTruthy();
   expect(await flaws(container)).toEqual([]);

@@ -84,3 +84,19 @@ test("an address without a page says so", async () => {
   shown("/nowhere");
   expect(await screen.findByRole("heading", { name: "There is no such page" })).toBeTruthy();
 });
+
+test("a machine whose agent does not answer says so, and offers no lease", async () => {
+  const silent = { code: "agent-silent", detail: "The agent does not answer;", hint: "try again later." };
+  answering({
+    "machines/12": () => ({ machine: wholeMachine() }),
+    "machines/12/quote": () => ({ quote: QUOTE }),
+    "agents/12/v1/machines/12/heartbeat": () => new Refusal(502, silent),
+  });
+  const { container } = shown("/machines/12");
+  expect(await screen.findByText("Its agent does not answer.")).toBeTruthy();
+  expect(screen.getByText("Agent does not answer")).toBeTruthy();
+  expect(await screen.findByText("0.513071")).toBeTruthy();
+  expect(screen.queryByRole("link", { name: /^Rent/ })).toBeNull();
+  expect(screen.getByRole("button", { name: "Ask it again" })).toBeTruthy();
+  expect(await flaws(container)).toEqual([]);
+});

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from typing import Final
 
@@ -121,11 +121,12 @@ def _keep_what_stays() -> None:
     gc.freeze()
 
 
-async def ask_scores(gateway: Gateway) -> None:
-    """Keeps the providers' scores, for ever."""
+async def ask_scores(gateway: Gateway, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+    """Keeps the providers' scores, for ever. While nobody has joined that it knows of, it looks again soon."""
     while True:
+        known = any(True for _ in gateway.market.board)
         try:
             await gateway.market.score()
         except ChainError as error:
             _log.warning("gateway.no_scores", error=str(error))
-        await asyncio.sleep(SCORES_EVERY)
+        await sleep(SCORES_EVERY if known else AGAIN)

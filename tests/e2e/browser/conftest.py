@@ -8,8 +8,7 @@ import re
 import shutil
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from playwright.sync_api import (
@@ -17,7 +16,6 @@ from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Page,
-    ViewportSize,
     expect,
     sync_playwright,
 )
@@ -28,14 +26,15 @@ from devnet.patience import patient
 from devnet.site import Site
 from devnet.world import World
 
+from .looks import DESKTOP, looks, photograph
 from .wallets import TestWallet
 
 T = TypeVar("T")
-IMAGES = Path(__file__).resolve().parents[3] / "docs" / "images"
 FLAGS = (
     "--no-sandbox",
     "--headless=new",
     "--disable-gpu",
+    "--hide-scrollbars",
     "--disable-dev-shm-usage",
     "--disable-background-networking",
     "--disable-component-update",
@@ -43,8 +42,6 @@ FLAGS = (
     "--disable-quic",
     "--no-first-run",
 )
-SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
-PHONE: ViewportSize = {"width": 390, "height": 844}
 LIMIT = 1_000.0 * patient(30)
 """Milliseconds: what a page is waited for that surely comes."""
 
@@ -94,7 +91,7 @@ def wallet(world: World, renter: Account) -> TestWallet:
 @pytest.fixture
 def context(chromium: Browser) -> Iterator[BrowserContext]:
     """A browser of somebody's own, without a wallet."""
-    made = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    made = chromium.new_context(viewport=DESKTOP, reduced_motion="reduce")
     made.set_default_timeout(LIMIT)
     yield made
     made.close()
@@ -129,21 +126,12 @@ def picture(page: Page, shown: Callable[[Page, str], None]) -> Callable[[str], N
 
 @pytest.fixture
 def shown() -> Callable[[Page, str], None]:
-    """Takes a picture of a page as documents show it, light and dark, wide and as on a phone, where
-    `LEASEHOLD_PICTURES` is set: what is committed does not change with each run.
-    """
+    """Takes pictures of a page as documents show it, in all looks, where `LEASEHOLD_PICTURES` is set."""
 
     def taken(page: Page, name: str) -> None:
-        if "LEASEHOLD_PICTURES" not in os.environ:
-            return
-        wide = page.viewport_size
-        assert wide is not None
-        for scheme in SCHEMES:
-            page.emulate_media(color_scheme=scheme)
-            page.screenshot(path=IMAGES / f"dapp-{name}-{scheme}.png", full_page=True)
-            page.set_viewport_size(PHONE)
-            page.screenshot(path=IMAGES / f"dapp-{name}-{scheme}-phone.png", full_page=True)
-            page.set_viewport_size(wide)
+        if "LEASEHOLD_PICTURES" in os.environ:
+            for look in looks(page):
+                photograph(page, name, look)
 
     return taken
 

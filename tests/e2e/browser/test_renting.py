@@ -33,7 +33,6 @@ def test_find_rent_use_extend_and_close(
     expect(panel).to_contain_text("The host's owner can read what runs on the host")
     expect(panel).to_contain_text("2.4 TUSD")
     expect(panel).to_contain_text("one transaction, which opens the lease")
-    picture("rent")
     lease = renting.rent()
     assert wallet.asked.count("eth_sendTransaction") == 1
     assert [message["primaryType"] for message in wallet.signed] == ["Session", "Permit"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -12,9 +12,9 @@ import pytest
 from devnet.patience import patient
 from leasehold.chain import IndexConflict, IndexUnavailable
 from leasehold.gateway import _following
-from leasehold.gateway._following import hear, keep_market
+from leasehold.gateway._following import AGAIN, SCORES_EVERY, ask_scores, hear, keep_market
 
-from .conftest import World
+from .conftest import PROVIDER, World
 from .listening import listening
 
 SECRET = "connection to server on socket /run/secret failed"
@@ -115,3 +115,20 @@ async def test_a_database_that_is_away_is_said_to_be_away_and_no_more(
             broken.undo()
             while (await world.client.get("/readyz")).status_code != 200:
                 pass
+
+
+async def test_scores_are_asked_for_once_there_is_a_market(world: World) -> None:
+    """The first question comes before the index was read, and asks about nobody: it is not the last for minutes."""
+    world.chain.of[PROVIDER] = 640
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) > 1:
+            raise asyncio.CancelledError
+        await world.machine(1)
+
+    with suppress(asyncio.CancelledError):
+        await ask_scores(world.gateway, sleep)
+    assert slept == [AGAIN, SCORES_EVERY]
+    assert (await world.get("/api/v1/machines"))["items"][0]["score"] == 640

@@ -26,7 +26,7 @@ export function Header() {
       </nav>
       <div className="header-account">
         <HeadOfChain />
-        <button type="button" className="button quiet little" onClick={() => setPalette(true)}>
+        <button type="button" className="button quiet little header-palette" onClick={() => setPalette(true)}>
           Go to <kbd>Ctrl K</kbd>
         </button>
         <WalletInHeader />

@@ -3,9 +3,11 @@ export function formatShare(cells: number): string {
   return { 1: "1/8", 2: "1/4", 4: "1/2" }[cells] ?? String(Math.floor(cells / 8));
 }
 
-/** How much of a machine is free: cells as GPUs, with a fraction where one is in part. */
+/** How much of a machine is free: cells as GPUs, with a fraction where one is in part: `1 3/4`. */
 export function formatFree(cells: number): string {
-  return [1, 2, 4].includes(cells) ? formatShare(cells) : String(cells / 8);
+  const whole = Math.floor(cells / 8);
+  const part = ["", "1/8", "1/4", "3/8", "1/2", "5/8", "3/4", "7/8"][cells % 8];
+  return part ? (whole > 0 ? `${whole} ${part}` : part) : String(whole);
 }
 
 /** `80 GB`, the way cards and disks are sold. */

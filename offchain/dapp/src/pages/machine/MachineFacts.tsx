@@ -6,6 +6,7 @@ import { Copy } from "../../ui/Copy";
 import { Facts } from "../../ui/Facts";
 import { Money } from "../../ui/Money";
 import { Time } from "../../ui/Time";
+import { memoryOf } from "../market/words";
 
 interface Props {
   readonly machine: MachineWhole;
@@ -23,10 +24,10 @@ export function MachineFacts({ machine, token }: Props) {
         facts={[
           machine.class === null ? undefined : ["Class", machine.class],
           [
-            "GPUs",
+            unitsOf(machine),
             `${machine.gpus}, of which ${formatFree(machine.free_cells)} free; leased from ${formatShare(machine.smallest)} on`,
           ],
-          machine.mem === null ? undefined : ["Memory of each", formatSize(machine.mem)],
+          machine.mem === null ? undefined : ["Memory of each", memoryOf(machine)],
           first?.pcie ? ["PCIe", `generation ${first.pcie.generation}, ${first.pcie.lanes} lanes`] : undefined,
           hardware === null ? undefined : ["Host", hostOf(hardware)],
           hardware?.driver ? ["Driver, CUDA", `${hardware.driver}, ${hardware.cuda ?? "unknown"}`] : undefined,
@@ -39,13 +40,13 @@ export function MachineFacts({ machine, token }: Props) {
       <h2>What it asks</h2>
       <Facts
         facts={[
-          ["Price", <Money amount={machine.price} token={token} per="GPU-hour" places="exact" />],
+          ["Price", <Money amount={machine.price} token={token} per={perOf(machine)} places="exact" />],
           [
             "As spot",
             machine.spot_price === null ? (
               "not sold"
             ) : (
-              <Money amount={machine.spot_price} token={token} per="GPU-hour" places="exact" />
+              <Money amount={machine.spot_price} token={token} per={perOf(machine)} places="exact" />
             ),
           ],
           ["Leases", `from ${formatDuration(machine.min)} to ${formatDuration(machine.max)}`],
@@ -71,12 +72,23 @@ export function MachineFacts({ machine, token }: Props) {
       ) : (
         <ul className="image-list mono">
           {machine.images_cached.map((image) => (
-            <li key={image}>{image}</li>
+            <li key={image}>
+              <span title={image}>{image.split("@")[0]}</span> <Copy text={image} what="the image" />
+            </li>
           ))}
         </ul>
       )}
     </section>
   );
+}
+
+/** What it is leased by: a host without cards sells parts of itself. */
+function unitsOf({ kind }: MachineWhole): string {
+  return kind === "cpu" ? "CPU units" : "GPUs";
+}
+
+function perOf({ kind }: MachineWhole): string {
+  return kind === "cpu" ? "unit-hour" : "GPU-hour";
 }
 
 function Cid({ cid }: { cid: string }) {

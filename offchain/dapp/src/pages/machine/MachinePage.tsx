@@ -5,6 +5,7 @@ import { useMachine, usePool } from "../../api/queries";
 import { Page } from "../../app/Page";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
+import { State } from "../../ui/State";
 import { MachineState } from "../market/columns";
 import { nameOf } from "../market/words";
 import { MachineFacts } from "./MachineFacts";
@@ -13,6 +14,7 @@ import { PastPrices } from "./PastPrices";
 import { QuotePanel } from "./QuotePanel";
 import { Ratings } from "./Ratings";
 import { Record } from "./Record";
+import { useAgentAnswers } from "./SilentAgent";
 import "./machine.css";
 
 /** One machine whole: what a share of it costs, what it is, what it asks, and how it has done. */
@@ -24,7 +26,7 @@ export default function MachinePage() {
     <Page
       title={machine === undefined ? `Machine ${number}` : `${nameOf(machine)}, machine ${machine.id}`}
       command={`leasehold machine ${number}`}
-      beside={machine !== undefined && <MachineState machine={machine} />}
+      beside={machine !== undefined && <Standing machine={machine} />}
     >
       {machine !== undefined ? (
         <Shown machine={machine} />
@@ -34,6 +36,18 @@ export default function MachinePage() {
         <Skeleton rows={12} />
       )}
     </Page>
+  );
+}
+
+function Standing({ machine }: { machine: MachineWhole }) {
+  const { answers } = useAgentAnswers(machine.id);
+  return (
+    <span className="machine-standing">
+      {answers !== undefined && (
+        <State is={answers ? "good" : "warning"}>{answers ? "Agent answers" : "Agent does not answer"}</State>
+      )}
+      <MachineState machine={machine} />
+    </span>
   );
 }
 

@@ -19,7 +19,7 @@ export function PastPrices({ machine, token }: Props) {
         rows={machine.terms_history.toReversed()}
         rowKey={(terms) => `${terms.revision}-${terms.block}`}
         columns={[
-          { name: "Revision", numeric: true, cell: (terms) => terms.revision },
+          { name: "Terms", cell: (terms) => `Revision ${terms.revision}` },
           { name: "From block", numeric: true, cell: (terms) => terms.block.toLocaleString("en") },
           { name: "Price", numeric: true, cell: (terms) => <Money amount={terms.price} token={token} /> },
           {

@@ -8,6 +8,7 @@ import { Facts } from "../../ui/Facts";
 import { Money } from "../../ui/Money";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
+import { SilentAgent, useAgentAnswers } from "./SilentAgent";
 
 interface Props {
   readonly machine: MachineWhole;
@@ -21,10 +22,12 @@ export function QuotePanel({ machine, token }: Props) {
   const [typed, setTyped] = useState(formatDuration(Math.max(7_200, machine.min)));
   const [spot, setSpot] = useState(false);
   const seconds = parseDuration(typed);
+  const { answers } = useAgentAnswers(machine.id);
   const { data, error } = useQuote(machine.id, { cells, seconds: seconds ?? 0, spot });
   return (
     <section className="panel rows" aria-labelledby={`${id}-head`}>
       <h2 id={`${id}-head`}>What it would cost</h2>
+      <SilentAgent machine={machine.id} />
       <div className="quote-wish">
         <div className="field">
           <label htmlFor={`${id}-share`}>Share</label>
@@ -53,7 +56,7 @@ export function QuotePanel({ machine, token }: Props) {
           />
         </div>
         {machine.spot_price !== null && (
-          <label className="line">
+          <label className="quote-spot">
             <input type="checkbox" checked={spot} onChange={(event) => setSpot(event.target.checked)} />
             As spot: cheaper, ended with notice
           </label>
@@ -71,7 +74,7 @@ export function QuotePanel({ machine, token }: Props) {
       ) : (
         <Costs quote={data} token={token} />
       )}
-      {data !== undefined && data.problem === null && seconds !== undefined && (
+      {data !== undefined && data.problem === null && seconds !== undefined && answers !== false && (
         <Link
           className="button primary"
           to={`/rent?${new URLSearchParams({ machine: String(machine.id), cells: String(cells), seconds: String(seconds), ...(spot ? { spot: "1" } : {}) })}`}

@@ -10,7 +10,7 @@ interface Props {
   readonly token: Token | undefined;
 }
 
-/** What tenants gave it, each with the fee by which it counts: who rates himself has paid for it. */
+/** What tenants gave it, the newest first, each with the fee by which it counts: who rates himself has paid for it. */
 export function Ratings({ ratings, token }: Props) {
   if (ratings.length === 0) return null;
   return (
@@ -18,7 +18,7 @@ export function Ratings({ ratings, token }: Props) {
       <h2>Ratings</h2>
       <DataTable
         caption="Ratings"
-        rows={ratings}
+        rows={ratings.toSorted((one, other) => other.at - one.at)}
         rowKey={(rating) => rating.lease}
         columns={[
           { name: "Stars", cell: (rating) => `${rating.stars} of 5` },

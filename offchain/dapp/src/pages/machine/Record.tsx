@@ -46,5 +46,6 @@ export function Record({ machine, token }: Props) {
 }
 
 function outages({ outages, downtime }: MachineWhole["leases"]): string {
-  return outages === 0 ? "no outage" : `${outages} outages, ${formatDuration(downtime)} in all`;
+  if (outages === 0) return "no outage";
+  return `${outages} ${outages === 1 ? "outage" : "outages"}, ${formatDuration(downtime)} in all`;
 }

@@ -9,6 +9,7 @@ import { Skeleton } from "../../ui/Skeleton";
 import { comparison } from "./comparison";
 import { machinesIn } from "./useMarketUrl";
 import { nameOf } from "./words";
+import "../../ui/table.css";
 import "./compare.css";
 
 /** Up to four machines beside each other. What is best in a row says so. */

@@ -2,13 +2,13 @@ import type { ReactNode } from "react";
 import { Link } from "react-router";
 import type { MachineItem } from "../../api/machines";
 import type { Token } from "../../api/types";
-import { formatFree, formatSize } from "../../format";
+import { formatFree } from "../../format";
 import { Money } from "../../ui/Money";
 import { Time } from "../../ui/Time";
 import { CompareBox } from "./CompareBox";
 import { MachineState } from "./columns";
 import type { MarketUrl } from "./useMarketUrl";
-import { nameOf, percent, starsOf } from "./words";
+import { memoryOf, nameOf, percent, starsOf } from "./words";
 
 interface Props {
   readonly machines: readonly MachineItem[];
@@ -27,6 +27,7 @@ export function MachineCards({ machines, token, url, changed }: Props) {
             <span className="machine-name">
               <CompareBox machine={machine} url={url} />
               <Link to={`/machines/${machine.id}`}>{nameOf(machine)}</Link>
+              <span className="soft small">{machine.id}</span>
             </span>
             <Money amount={machine.price} token={token} per="GPU-hour" />
           </div>
@@ -37,8 +38,9 @@ export function MachineCards({ machines, token, url, changed }: Props) {
             </span>
           </div>
           <dl>
-            <Row name="Memory" value={machine.mem === null ? "–" : formatSize(machine.mem)} />
-            <Row name="Score, stars" value={`${machine.score ?? "–"}, ${starsOf(machine)}`} />
+            <Row name="Memory" value={memoryOf(machine)} />
+            <Row name="Score" value={machine.score ?? "–"} />
+            <Row name="Stars" value={starsOf(machine)} />
             <Row name="Up in 30 days" value={percent(machine.uptime)} />
             <Row name="Country" value={machine.location.country ?? "–"} />
             <Row name="Seen" value={machine.last_seen === null ? "–" : <Time at={machine.last_seen} />} />

@@ -1,14 +1,14 @@
 import { Link } from "react-router";
 import type { MachineItem } from "../../api/machines";
 import type { Token } from "../../api/types";
-import { formatFree, formatShare, formatSize } from "../../format";
+import { formatFree, formatShare } from "../../format";
 import type { Column } from "../../ui/DataTable";
 import { Money } from "../../ui/Money";
 import { State } from "../../ui/State";
 import { Time } from "../../ui/Time";
 import { CompareBox } from "./CompareBox";
 import type { MarketUrl } from "./useMarketUrl";
-import { nameOf, percent, starsOf, stateOf } from "./words";
+import { memoryOf, nameOf, percent, starsOf, stateOf } from "./words";
 import "./market.css";
 
 /** The market's columns: first what one compares by, then how well it has done, then what it has. */
@@ -29,7 +29,7 @@ export function machineColumns(
       ),
     },
     {
-      name: "Price per GPU-hour",
+      name: "Per GPU-hour",
       sort: "price",
       numeric: true,
       cell: (machine) => <Money amount={machine.price} token={token} />,
@@ -42,12 +42,7 @@ export function machineColumns(
       cell: (machine) => `${formatFree(machine.free_cells)} of ${machine.gpus}`,
     },
     { name: "From", sort: "smallest", numeric: true, cell: (machine) => formatShare(machine.smallest) },
-    {
-      name: "Memory",
-      sort: "mem",
-      numeric: true,
-      cell: (machine) => (machine.mem === null ? "–" : formatSize(machine.mem)),
-    },
+    { name: "Memory", sort: "mem", numeric: true, cell: memoryOf },
     { name: "Score", sort: "-score", numeric: true, cell: (machine) => machine.score ?? "–" },
     { name: "Stars", sort: "-stars", numeric: true, cell: starsOf },
     { name: "Up", sort: "-uptime", numeric: true, cell: (machine) => percent(machine.uptime) },
@@ -71,12 +66,17 @@ export function MachineState({ machine }: { machine: MachineItem }) {
   );
 }
 
+/** An image without its registry and digest: those stand in the tooltip. */
+function bare(image: string): string {
+  return image.split("@")[0]?.split("/").at(-1) ?? image;
+}
+
 function Images({ names }: { names: readonly string[] }) {
   const [first, ...more] = names;
   if (first === undefined) return <span className="soft">none</span>;
   return (
     <span className="image-names" title={names.join("\n")}>
-      {first.split("@")[0]}
+      {bare(first)}
       {more.length > 0 && <span className="soft"> and {more.length} more</span>}
     </span>
   );

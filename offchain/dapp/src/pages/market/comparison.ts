@@ -1,6 +1,6 @@
 import type { MachineWhole } from "../../api/machines";
 import { exact, formatDuration, formatFree, formatShare, formatSize, type Money } from "../../format";
-import { percent, starsOf, stateOf } from "./words";
+import { memoryOf, percent, starsOf, stateOf } from "./words";
 
 /** A row: a value of each machine, and the places of those that are best, where one is better than another. */
 export interface CompareRow {
@@ -38,11 +38,7 @@ export function comparison(machines: readonly MachineWhole[], token: Money | und
       (machine) => machine.free_cells,
     ),
     row("Least share", (machine) => formatShare(machine.smallest)),
-    row(
-      "Memory of each",
-      ({ mem }) => (mem === null ? "–" : formatSize(mem)),
-      ({ mem }) => mem,
-    ),
+    row("Memory of each", memoryOf, ({ mem }) => mem),
     row(
       "Measured by a committee",
       ({ verified }) => (verified ? "yes" : "no"),

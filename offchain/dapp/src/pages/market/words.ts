@@ -1,10 +1,18 @@
 import type { MachineItem } from "../../api/machines";
+import { formatSize } from "../../format";
 import type { Meaning } from "../../ui/State";
 
 /** What a machine is called in a row: its cards or its processors, and how many. */
 export function nameOf(machine: MachineItem): string {
   const model = machine.kind === "cpu" ? (machine.cpu ?? "CPU") : (machine.gpu ?? "Unknown");
   return machine.gpus > 1 ? `${machine.gpus} × ${model}` : model;
+}
+
+/** Memory of each card, as such cards are sold: a driver shows a little less. `–` where nobody knows. */
+export function memoryOf(machine: MachineItem): string {
+  const sold = /-(\d+)g$/.exec(machine.class ?? "")?.[1];
+  if (sold !== undefined) return `${sold} GB`;
+  return machine.mem === null ? "–" : formatSize(machine.mem);
 }
 
 /** Its state as a meaning and a word. */

@@ -12,6 +12,7 @@ import { Skeleton } from "../../ui/Skeleton";
 import { type Account, DoingView, useDoing } from "../../wallet";
 import { useKeyBook } from "../data/useKeyBook";
 import { useOwnGroups, usePlace } from "../groups/useGroups";
+import { SilentAgent } from "../machine/SilentAgent";
 import { type Draft, lacking, NEW_DRAFT, workloadOf } from "./draft";
 import { PricePanel } from "./PricePanel";
 import { Shape } from "./Shape";
@@ -80,6 +81,7 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
   };
   return (
     <>
+      <SilentAgent machine={id} />
       <WhatRuns
         draft={draft}
         template={template}

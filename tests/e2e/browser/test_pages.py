@@ -1,0 +1,217 @@
+"""Every page on a market that has been used for a month: wide and narrow, light and dark, it fits its window, and axe
+finds nothing serious; with `LEASEHOLD_PICTURES` set, the documents' pictures are taken of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from devnet import images
+from devnet.crowd import Crowd
+from devnet.gateway import documents_have_come, gateway
+from devnet.nursery import Nursery
+from devnet.site import Site, make_site
+from devnet.used_market import aged_chain, fill
+from devnet.world import World
+
+from .conftest import Renting
+from .looks import LOOKS, flaws, looks, photograph, settled, spilled
+from .wallets import TestWallet
+
+pytestmark = pytest.mark.slow
+
+TRIED = LOOKS[:3]
+"""Looks in which axe is asked: both schemes, and a phone's cards in one of them."""
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory, nursery: Nursery) -> Iterator[World]:
+    """One whose market has been used for a month."""
+    folder = tmp_path_factory.mktemp("used") / "world"
+    with World(folder, nursery=nursery, chain=aged_chain()) as made:
+        images.load(made.engine.url, images.tiny())
+        fill(made)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def site(world: World) -> Iterator[Site]:
+    """The one machine that has an agent; it is the cheapest."""
+    with make_site(world, "--price", "0.06") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def gateway_url(world: World, site: Site) -> Iterator[str]:
+    with gateway(world) as url:
+        documents_have_come(url)
+        yield url
+
+
+@pytest.fixture(scope="module")
+def crowd(world: World) -> Crowd:
+    return Crowd(world)
+
+
+@pytest.fixture
+def wallet(world: World, crowd: Crowd) -> TestWallet:
+    """A tenant's who has rented for a month."""
+    return TestWallet(world.anvil, crowd.key("tenant", 0))
+
+
+@pytest.fixture
+def machines(page: Page, gateway_url: str) -> list[dict[str, Any]]:
+    """All machines, as the gateway has them."""
+    answer = page.request.get(f"{gateway_url}/api/v1/machines?limit=200&sort=-score").json()
+    items: list[dict[str, Any]] = answer["items"]
+    return items
+
+
+@pytest.fixture
+def looked_at(page: Page) -> Callable[[str], None]:
+    """Looks at the page as it is in all looks; raises for what spills over, or what axe finds."""
+
+    def look_at(name: str) -> None:
+        found: list[str] = []
+        for look in looks(page):
+            photograph(page, name, look)
+            seen = [*spilled(page), *(flaws(page) if look in TRIED else ())]
+            found += [f"{name}, {look.ending}: {text}" for text in seen]
+        assert found == []
+
+    return look_at
+
+
+Looked = Callable[[str], None]
+
+
+def test_the_market(page: Page, gateway_url: str, looked_at: Looked, site: Site) -> None:
+    page.goto(f"{gateway_url}/#/")
+    first = page.locator("tbody tr").first
+    expect(
+        first.locator(f'a[href="#/machines/{site.machine}"]')
+    ).to_be_visible()  # what can be rented comes first
+    looked_at("market")
+    page.goto(f"{gateway_url}/#/?view=cards&q=mem%3E%3D80")
+    settled(page)
+    looked_at("market-cards")
+
+
+def test_prices_of_a_class(page: Page, gateway_url: str, looked_at: Looked) -> None:
+    page.goto(f"{gateway_url}/#/?q=gpu%3AH100")
+    page.get_by_role("button", name="Prices").click()
+    page.get_by_role("combobox", name="Class").select_option("h100-80g")
+    looked_at("prices")
+
+
+def test_a_search_that_finds_nothing(page: Page, gateway_url: str, looked_at: Looked) -> None:
+    page.goto(f"{gateway_url}/#/?q=gpu%3AH100%20price%3C0.1")
+    expect(page.get_by_role("button", name="Show all machines")).to_be_visible()
+    looked_at("market-empty")
+
+
+def test_machines_beside_each_other(
+    page: Page, gateway_url: str, looked_at: Looked, machines: list[dict[str, Any]]
+) -> None:
+    chosen = [machine["id"] for machine in machines if machine["mem"] and machine["mem"] > 70 * 2**30][:4]
+    page.goto(f"{gateway_url}/#/compare?machines={','.join(map(str, chosen))}")
+    looked_at("compare")
+
+
+def test_a_machine_whose_agent_does_not_answer(
+    page: Page, gateway_url: str, looked_at: Looked, machines: list[dict[str, Any]]
+) -> None:
+    page.goto(f"{gateway_url}/#/machines/{most_told(machines)}")
+    expect(page.get_by_text("Its agent does not answer.")).to_be_visible()
+    expect(page.get_by_role("link", name=re.compile("^Rent for"))).to_have_count(0)
+    looked_at("machine")
+
+
+def test_a_machine_that_is_down(page: Page, gateway_url: str, looked_at: Looked) -> None:
+    page.goto(f"{gateway_url}/#/machines/21")
+    expect(page.get_by_text("Down", exact=True).first).to_be_visible()
+    looked_at("machine-down")
+
+
+def test_the_machine_that_can_be_rented(page: Page, gateway_url: str, looked_at: Looked, site: Site) -> None:
+    page.goto(f"{gateway_url}/#/machines/{site.machine}")
+    expect(page.get_by_text("Agent answers")).to_be_visible()
+    expect(page.get_by_role("link", name=re.compile("^Rent for"))).to_be_visible()
+    looked_at("machine-live")
+
+
+def test_renting_and_the_leases_of_an_account(renting: Renting, looked_at: Looked) -> None:
+    page = renting.page
+    renting.fill("echo hello from the lease; exec sleep 3600")
+    looked_at("rent")
+    renting.rent()
+    expect(page.get_by_label("Where the lease is")).to_contain_text("It runs and is billed by the second")
+    looked_at("lease")
+    page.get_by_role("button", name="Money").click()
+    looked_at("lease-money")
+    renting.go("/leases")
+    expect(page.get_by_role("link", name=re.compile("^Lease")).first).to_be_visible()
+    looked_at("leases")
+
+
+def test_pages_without_a_wallet(page: Page, gateway_url: str, looked_at: Looked, site: Site) -> None:
+    for name, path in (("no-wallet", f"/rent?machine={site.machine}"), ("no-leases", "/leases")):
+        page.goto(f"{gateway_url}/#{path}")
+        looked_at(name)
+
+
+def test_a_provider(page: Page, gateway_url: str, looked_at: Looked, crowd: Crowd) -> None:
+    page.goto(f"{gateway_url}/#/providers/{crowd.providers[0]}")
+    looked_at("provider")
+
+
+@pytest.mark.parametrize("name", ["provide", "pool", "gateway"])
+def test_pages_of_their_own(page: Page, gateway_url: str, looked_at: Looked, name: str) -> None:
+    page.goto(f"{gateway_url}/#/{name}")
+    looked_at(name)
+
+
+def test_the_market_is_walked_by_keyboard_alone(page: Page, gateway_url: str, site: Site) -> None:
+    """From the address bar: past the header, into the table, to a machine, and to its rent page."""
+    page.goto(f"{gateway_url}/#/")
+    settled(page)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Skip to the page")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#main")).to_be_focused()
+    link = page.locator(f'a[href="#/machines/{site.machine}"]').first
+    _tab_to(page, link)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text(str(site.machine))
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    _tab_to(page, page.get_by_role("link", name=re.compile("^Rent for")))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="This browser has no wallet.")).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("pool")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("pool")
+
+
+def _tab_to(page: Page, target: Any, most: int = 60) -> None:
+    """Presses Tab until that has the focus. Each stop on the way must show that it has it."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        shown = page.evaluate(
+            "(({outlineStyle, outlineWidth}) => outlineStyle !== 'none' && outlineWidth !== '0px')"
+            "(getComputedStyle(document.activeElement))"
+        )
+        assert shown, page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
+        if target.evaluate("(element) => element === document.activeElement"):
+            return
+    raise AssertionError("Tab does not come to it")
+
+
+def most_told(machines: list[dict[str, Any]]) -> int:
+    """Of the machines with a card, the one that was rated most."""
+    return int(max(machines, key=lambda machine: machine["ratings"] or 0)["id"])
