@@ -85,9 +85,9 @@ export default function GatewayPage() {
             </button>
           </div>
           <p className="small soft">
-            Without one, your wallet's node tells your leases, your machines and the pool's rules: what you have can be
-            closed, extended, claimed and withdrawn. Search, records, logs and terminals take a gateway, and so does
-            renting.
+            Without one, your wallet's node tells your leases and the pool's rules: leases are extended, closed and
+            withdrawn from, and a machine's terms and stake are managed by its number. Search, a provider's earnings and
+            claims, logs, terminals and renting take a gateway.
           </p>
         </form>
       </section>
