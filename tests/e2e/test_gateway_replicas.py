@@ -175,31 +175,31 @@ async def test_either_of_two_replicas_may_be_killed(
         brought = await client.post(path, json=body)
         assert brought.status_code == 201, brought.text
 
-        ears = await stack.enter_async_context(listening(address.url))
         free = 16
         for elected in (True, False):
-            await asyncio.gather(*(ear.until(lambda ear=ear: ear.block > 0) for ear in ears))  # type: ignore[misc]
-            writer = await writer_of(replicas)
-            victim = next(replica for replica in replicas if (replica is writer) == elected)
-            before = [ear.begun for ear in ears]
-            victim.process.kill()
-            wish = LeaseRequest(machine, 1, 8, 7_200, 2 * UNIT, b"w" * 32, allow_unverified=True)
-            await chain.pool(RENTER).open(wish)
-            free -= 8
-            await victim.process.wait()
+            async with listening(address.url) as ears:  # some of them with each of the two
+                await asyncio.gather(*(ear.until(lambda ear=ear: ear.block > 0) for ear in ears))  # type: ignore[misc]
+                writer = await writer_of(replicas)
+                victim = next(replica for replica in replicas if (replica is writer) == elected)
+                before = [ear.begun for ear in ears]
+                victim.process.kill()
+                wish = LeaseRequest(machine, 1, 8, 7_200, 2 * UNIT, b"w" * 32, allow_unverified=True)
+                await chain.pool(RENTER).open(wish)
+                free -= 8
+                await victim.process.wait()
 
-            async def told() -> Any:
-                return (await client.get("/api/v1/machines")).json()["items"][0]["free_cells"]
+                async def told() -> Any:
+                    return (await client.get("/api/v1/machines")).json()["items"][0]["free_cells"]
 
-            await asyncio.gather(
-                *(ear.until(lambda ear=ear: ear.block >= chain.anvil.block_number) for ear in ears)  # type: ignore[misc]
-            )
-            assert await carried_on(told) == free
-            assert [ear.begun for ear in ears] != before, "some had been with the one that was killed"
-            session = await carried_on(lambda: client.get("/api/v1/session"))
-            assert session.json()["account"] == chain.address(RENTER)
-            gathered = (await carried_on(lambda: client.get(path))).json()["items"]
-            assert gathered[0]["signed"] == [signers[0].address]
+                await asyncio.gather(
+                    *(ear.until(lambda ear=ear: ear.block >= chain.anvil.block_number) for ear in ears)  # type: ignore[misc]
+                )
+                assert await carried_on(told) == free
+                assert [ear.begun for ear in ears] != before, "some had been with the one that was killed"
+                session = await carried_on(lambda: client.get("/api/v1/session"))
+                assert session.json()["account"] == chain.address(RENTER)
+                gathered = (await carried_on(lambda: client.get(path))).json()["items"]
+                assert gathered[0]["signed"] == [signers[0].address]
             replicas[replicas.index(victim)] = await begun("three" if elected else "four")
             address.urls = [replica.url for replica in replicas]
         more = await signature(proposal, signers[1])

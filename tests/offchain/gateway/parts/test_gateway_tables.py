@@ -92,7 +92,7 @@ async def test_a_quota_is_one_for_all_replicas(replicas: list[AsyncEngine]) -> N
 
     async def reserved(at: int) -> None:
         row = {"id": f"{at:022d}", "account": ADA, "name": "", "size": 6, "expires_at": int(NOW), "cid": None}
-        await pins[at].reserve(ADA, 6, row)
+        await pins[at].reserve(ADA, 6, row, network=f"198.51.100.{at}")
 
     tried = await asyncio.gather(*map(reserved, range(REPLICAS)), return_exceptions=True)
     assert sum(outcome is None for outcome in tried) == 1
