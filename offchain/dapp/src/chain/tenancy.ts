@@ -1,16 +1,15 @@
 /** What a tenant asks of a lease beside opening, extending and closing it: another share, a challenge, a rating, a delegate. */
 import { type Address, encodeFunctionData, type Hex, type PublicClient, parseAbi, zeroHash } from "viem";
 import { exact, formatAbsolute, formatShare } from "../format";
-import { Problem } from "../problem";
 import type { Deed } from "./deeds";
 import { controllerAbi } from "./generated/abi";
 import { cellsOf, formatLease } from "./leases";
 import { fits, validShare } from "./placing";
+import { readCompanions } from "./pool";
 import { accrued, cost } from "./quote";
 import type { Lease, Machine, Pool } from "./types";
 
 const poolAbi = parseAbi([
-  "function companions() view returns (address committee, address faults, address reputation, address directory)",
   "function accounts() view returns (address)",
   "function resize(uint256 lease, uint8 share, uint16 placement)",
 ]);
@@ -105,7 +104,7 @@ export async function readChallenging(
   machine: number,
   account: Address,
 ): Promise<Challenging> {
-  const faults = (await companions(chain, pool))[1];
+  const { faults } = await readCompanions(chain, pool);
   const [bond, standing] = await Promise.all([
     chain.readContract({ address: faults, abi: faultsAbi, functionName: "bondOf", args: [machine, account] }),
     chain.readContract({ address: faults, abi: faultsAbi, functionName: "challengeOf", args: [machine] }),
@@ -127,7 +126,7 @@ export function proveDeed(faults: Address, machine: number): Deed {
 // --------------------------------------------------------------------------------------------------------- ratings
 
 export async function readRated(chain: PublicClient, pool: Pool, lease: bigint) {
-  const address = (await companions(chain, pool))[2];
+  const { reputation: address } = await readCompanions(chain, pool);
   const rated = await chain.readContract({ address, abi: reputationAbi, functionName: "isRated", args: [lease] });
   return { reputation: address, rated };
 }
@@ -173,15 +172,4 @@ export function delegateDeed(pool: Pool, accounts: Address, delegate: Address, c
     ? `Let ${delegate} spend up to ${exact(cap, pool.money)} of your ledger in this pool, until ${formatAbsolute(expiry)}.`
     : `Let ${delegate} spend nothing of your ledger any more.`;
   return { words, to: accounts, data };
-}
-
-/** The pool's companions, which belong to it for good. Throws a Problem where the pool names none. */
-async function companions(chain: PublicClient, pool: Pool) {
-  try {
-    return await chain.readContract({ address: pool.controller, abi: poolAbi, functionName: "companions" });
-  } catch (cause) {
-    throw new Problem("no-companions", "The chain does not say which contracts belong to the pool.", "Try again.", {
-      cause,
-    });
-  }
 }

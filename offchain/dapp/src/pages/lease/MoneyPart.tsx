@@ -68,7 +68,7 @@ export function MoneyPart({ account, now: { lease, params, machine, head }, mine
         ]}
       />
       {live && mine && <Extending account={account} lease={lease} onDone={looked} />}
-      {live && mine && <Resize account={account} now={{ lease, params, machine, head }} onDone={looked} />}
+      {live && mine && <Resize account={account} now={{ lease, machine, head }} onDone={looked} />}
       {live && mine && <KeptGoing account={account} lease={lease.id} />}
       {live && mine && <Challenge account={account} lease={lease} />}
       {live && mine && (

@@ -10,7 +10,7 @@ import type { LeaseNow } from "./useLeaseOnChain";
 
 interface Props {
   readonly account: Account;
-  readonly now: Omit<LeaseNow, "undone">;
+  readonly now: Pick<LeaseNow, "lease" | "machine" | "head">;
   readonly onDone: () => Promise<void>;
 }
 

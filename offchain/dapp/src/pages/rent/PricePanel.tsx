@@ -10,9 +10,9 @@ interface Props {
   readonly quote: Quote;
   readonly workload: WorkloadFields | null;
   readonly hasSession: boolean;
-  readonly hasResultsKey: boolean;
   /** Who rents, where it is not the wallet itself. */
   readonly group: Group | undefined;
+  readonly hasResultsKey: boolean;
   readonly children: React.ReactNode;
 }
 
@@ -64,7 +64,11 @@ export function PricePanel({ pool, quote, workload, hasSession, hasResultsKey, g
         </dl>
       }
       readers="The host's owner can read what runs on the host, files and memory. The gateway cannot: the workload is sealed to the machine's key."
-      transactions={group ? signatures(group, hasSession) : windows(quote, pool, hasSession, workload, hasResultsKey)}
+      transactions={
+        group
+          ? signatures(group, hasSession, workload, hasResultsKey)
+          : windows(quote, pool, hasSession, workload, hasResultsKey)
+      }
     >
       {children}
     </BeforeWallet>
@@ -74,9 +78,14 @@ export function PricePanel({ pool, quote, workload, hasSession, hasResultsKey, g
 const SESSION = "a signature that lets this tab talk to the machine for a day (it moves no money)";
 
 /** What it asks for where a group rents: nothing is sent. */
-function signatures(group: Group, hasSession: boolean): string {
+function signatures(
+  group: Group,
+  hasSession: boolean,
+  workload: WorkloadFields | null,
+  hasResultsKey: boolean,
+): string {
   const own = `your signature of the proposal, which is one of the ${group.threshold} that it takes`;
-  return `${[...(hasSession ? [] : [SESSION]), own].join("; ")}. Nothing is sent yet.`;
+  return `${[...(hasSession ? [] : [SESSION]), ...resultsSigned(workload, hasResultsKey), own].join("; ")}. Nothing is sent yet.`;
 }
 
 /** What the wallet will ask for, in its order. */
@@ -93,16 +102,15 @@ function windows(
     ...(volumes
       ? [`${volumes === 1 ? "a signature" : `${volumes} signatures`} of which the keys of your volumes are made`]
       : []),
-    ...(sealedOutputs(workload) && !hasResultsKey
-      ? ["a signature of which the key of your results is made (it moves no money)"]
-      : []),
+    ...resultsSigned(workload, hasResultsKey),
     ...(quote.approve ? [`a signature: ${approval(quote.pulled, pool.money).slice(0, -1)}`] : []),
     "one transaction, which opens the lease",
   ];
   return `${asked.join("; ")}.`;
 }
 
-/** Whether something comes back that only this account may read. */
-function sealedOutputs(workload: WorkloadFields | null): boolean {
-  return (workload?.outputs ?? []).some((output) => !output.public);
+/** Something comes back that only this account may read, and there is no key for it yet. */
+function resultsSigned(workload: WorkloadFields | null, hasResultsKey: boolean): string[] {
+  const sealed = (workload?.outputs ?? []).some((output) => !output.public);
+  return sealed && !hasResultsKey ? ["a signature of which the key of your results is made (it moves no money)"] : [];
 }

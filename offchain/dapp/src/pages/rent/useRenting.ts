@@ -93,9 +93,9 @@ export async function proposeShown(
   }
   const key = await sessionFor(account, tell);
   const signTypedData = typedDataSigner(account.sender);
-  const hands = { ...account, key, url: agentUrl, signTypedData, fetchDocument, tell };
-  const outputs = await readableOutputs(account, workload, tell);
+  const outputs = await readableOutputs(account, workload, tell); // by the one who proposes
   const keyed = outputs ? { ...workload, outputs } : workload;
+  const hands = { ...account, key, url: agentUrl, signTypedData, fetchDocument, tell };
   const { deed, heldUntil } = await prepareTogether(hands, group.account, shown, keyed);
   const { chain, sender } = account;
   const calls = [{ target: deed.to, data: deed.data }];
