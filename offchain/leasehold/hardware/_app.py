@@ -24,7 +24,7 @@ from leasehold.hardware._errors import (
 )
 from leasehold.hardware._path import packed_path
 from leasehold.hardware._transport import Transport
-from leasehold.hardware._typed_commands import Part
+from leasehold.hardware._typed_commands import TypedCommand
 
 _CLASS = 0xE0
 _ADDRESS, _TRANSACTION, _CONFIGURATION, _MESSAGE, _TYPED = 0x02, 0x04, 0x06, 0x08, 0x0C
@@ -115,7 +115,7 @@ class EthereumApp:
         """The app puts EIP-191's prefix in front. Raises as `sign_transaction`."""
         return await self._streamed(_MESSAGE, packed_path(path) + len(message).to_bytes(4, "big") + message)
 
-    async def sign_fields(self, path: str, parts: list[Part]) -> DeviceSignature | None:
+    async def sign_fields(self, path: str, parts: list[TypedCommand]) -> DeviceSignature | None:
         """Typed data that the app hashes itself and shows field by field; `None` where this app, or its memory, is too
         small for it. Raises as `sign_transaction`.
         """
@@ -129,7 +129,7 @@ class EthereumApp:
                 raise self._failure(status, asked=True)
         return await self._signed(_TYPED, 0, _BY_FIELDS, packed_path(path))
 
-    async def _part(self, part: Part) -> tuple[int, bytes]:
+    async def _part(self, part: TypedCommand) -> tuple[int, bytes]:
         return await self._ask(part.instruction, part.p1, part.p2, part.data, self._patience.a_person)
 
     async def sign_hashes(self, path: str, domain: bytes, message: bytes) -> DeviceSignature:

@@ -164,8 +164,8 @@ class LedgerSigner:
         async with self._turn, self._opening() as transport:
             app = EthereumApp(transport, self._patience)
             await app.configuration()
-            if (found := await app.address(self._path)) != self._address:
-                raise OtherDevice(found, self._path, self._address)
+            if (address := await app.address(self._path)) != self._address:
+                raise OtherDevice(address, self._path, self._address)
             yield app
 
     def _words(self, digest: bytes, signature: DeviceSignature) -> bytes:

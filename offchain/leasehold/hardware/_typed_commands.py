@@ -29,7 +29,7 @@ class NotShowable(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TypedCommand:
     """One command: its instruction, P1, P2 and data."""
 
     instruction: int
@@ -48,7 +48,7 @@ class _Kind:
     levels: tuple[int | None, ...]
 
 
-def typed_commands(message: TypedData) -> list[Part]:
+def typed_commands(message: TypedData) -> list[TypedCommand]:
     """What has to be sent before it is asked to sign. Raises NotShowable."""
     try:
         return list(_all(message))
@@ -56,14 +56,14 @@ def typed_commands(message: TypedData) -> list[Part]:
         raise NotShowable(str(error)) from error
 
 
-def _all(message: TypedData) -> Iterator[Part]:
+def _all(message: TypedData) -> Iterator[TypedCommand]:
     types: Mapping[str, Sequence[Mapping[str, str]]] = message["types"]
     for name, fields in types.items():
-        yield Part(DEFINITION, _WHOLE, _NAME, _short(name.encode()))
+        yield TypedCommand(DEFINITION, _WHOLE, _NAME, _short(name.encode()))
         for field in fields:
-            yield Part(DEFINITION, _WHOLE, _FIELD, _short(_defined(field["name"], field["type"])))
+            yield TypedCommand(DEFINITION, _WHOLE, _FIELD, _short(_defined(field["name"], field["type"])))
     for root, values in ((_DOMAIN, message["domain"]), (message["primaryType"], message["message"])):
-        yield Part(IMPLEMENTATION, _WHOLE, _NAME, _short(root.encode()))
+        yield TypedCommand(IMPLEMENTATION, _WHOLE, _NAME, _short(root.encode()))
         yield from _struct(types, root, values)
 
 
@@ -94,7 +94,7 @@ def _kind(written: str) -> _Kind:
     return _Kind(_UINT if sized[1] == "uint" else _INT, base, int(sized[2] or 256) // 8, levels)
 
 
-def _struct(types: Mapping[str, Any], name: str, values: Mapping[str, Any]) -> Iterator[Part]:
+def _struct(types: Mapping[str, Any], name: str, values: Mapping[str, Any]) -> Iterator[TypedCommand]:
     for field in types[name]:
         kind = _kind(field["type"])
         yield from _value(types, kind, kind.levels, values[field["name"]])
@@ -102,13 +102,13 @@ def _struct(types: Mapping[str, Any], name: str, values: Mapping[str, Any]) -> I
 
 def _value(
     types: Mapping[str, Any], kind: _Kind, levels: tuple[int | None, ...], value: Any
-) -> Iterator[Part]:
+) -> Iterator[TypedCommand]:
     """The innermost brackets, which are written first, hold the single values."""
     if levels:
         *inner, outer = levels
         if outer is not None and outer != len(value):
             raise NotShowable("an array of another length than its type says")
-        yield Part(IMPLEMENTATION, _WHOLE, _ARRAY, bytes([len(value)]))
+        yield TypedCommand(IMPLEMENTATION, _WHOLE, _ARRAY, bytes([len(value)]))
         for element in value:
             yield from _value(types, kind, tuple(inner), element)
     elif kind.code == _STRUCT:
@@ -117,11 +117,11 @@ def _value(
         yield from _chunks(_encoded(kind, value))
 
 
-def _chunks(value: bytes) -> Iterator[Part]:
+def _chunks(value: bytes) -> Iterator[TypedCommand]:
     whole = len(value).to_bytes(2, "big") + value
     for begin in range(0, len(whole), _CHUNK):
         p1 = _MORE_FOLLOWS if begin + _CHUNK < len(whole) else _WHOLE
-        yield Part(IMPLEMENTATION, p1, _FIELD, whole[begin : begin + _CHUNK])
+        yield TypedCommand(IMPLEMENTATION, p1, _FIELD, whole[begin : begin + _CHUNK])
 
 
 def _encoded(kind: _Kind, value: Any) -> bytes:
