@@ -1,12 +1,15 @@
 """Fixtures that every area shares: a chain of one's own, bare or with a pool on it."""
 
 import gc
+import os
 import signal
+import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from _pytest.terminal import TerminalReporter
 
 from devnet.anvil import Anvil
 from devnet.contracts import deploy_fast
@@ -32,6 +35,27 @@ def pytest_collection_finish() -> None:
     """What has been imported and collected stays, and no collection of garbage looks through it again."""
     gc.collect()
     gc.freeze()
+
+
+NO_TIME = "there was no time left for it"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Who has until then (unix seconds) begins nothing afterwards: docs/decisions/0329."""
+    if time.time() >= float(os.environ.get("LEASEHOLD_TESTS_UNTIL", "inf")):
+        pytest.skip(NO_TIME)
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """That something was not begun stands where whoever reads the end sees it."""
+    skipped = [
+        report for report in terminalreporter.stats.get("skipped", ()) if NO_TIME in report.longreprtext
+    ]
+    if skipped:
+        files = sorted({report.location[0] for report in skipped})
+        terminalreporter.section("not begun, for want of time")
+        terminalreporter.write_line(f"{len(skipped)} tests of {', '.join(files)}")
 
 
 def _rank(path: Path) -> int:
