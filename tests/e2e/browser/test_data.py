@@ -12,7 +12,8 @@ from playwright.sync_api import FilePayload, Route, expect
 
 from leasehold.chain import Rated, ResultPublished
 
-from .conftest import PHONE, Renting
+from .conftest import Renting
+from .looks import PHONE
 from .wallets import TestWallet
 
 pytestmark = pytest.mark.slow

@@ -149,7 +149,7 @@ def test_renting_and_the_leases_of_an_account(renting: Renting, looked_at: Looke
     page = renting.page
     renting.fill("echo hello from the lease; exec sleep 3600")
     looked_at("rent")
-    renting.rent()
+    lease = renting.rent()
     expect(page.get_by_label("Where the lease is")).to_contain_text("It runs and is billed by the second")
     looked_at("lease")
     page.get_by_role("button", name="Money").click()
@@ -157,6 +157,11 @@ def test_renting_and_the_leases_of_an_account(renting: Renting, looked_at: Looke
     renting.go("/leases")
     expect(page.get_by_role("link", name=re.compile("^Lease")).first).to_be_visible()
     looked_at("leases")
+    # The machine is whole again for whoever comes next.
+    renting.go(f"/leases/{lease}")
+    page.get_by_role("button", name="Money").click()
+    page.get_by_role("button", name=re.compile("^Close and take back ")).click()
+    expect(page.get_by_text(re.compile("It is settled: .* came back into your ledger"))).to_be_visible()
 
 
 def test_pages_without_a_wallet(page: Page, gateway_url: str, looked_at: Looked, site: Site) -> None:
@@ -199,7 +204,8 @@ def test_the_market_is_walked_by_keyboard_alone(page: Page, gateway_url: str, si
 
 
 def _tab_to(page: Page, target: Any, most: int = 60) -> None:
-    """Presses Tab until that has the focus. Each stop on the way must show that it has it."""
+    """Presses Tab until that, once it is there, has the focus. Each stop on the way must show that it has it."""
+    expect(target).to_be_visible()
     for _ in range(most):
         page.keyboard.press("Tab")
         shown = page.evaluate(
