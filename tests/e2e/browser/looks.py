@@ -86,7 +86,9 @@ def spilled(page: Page) -> list[str]:
     """What reaches over the window's right edge, and cannot be scrolled to inside a box of its own. A chart follows the
     window some frames later.
     """
-    page.evaluate("new Promise((done) => { let n = 30; const f = () => n-- ? requestAnimationFrame(f) : done(); f(); })")
+    page.evaluate(
+        "new Promise((done) => { let n = 30; const f = () => (n-- ? requestAnimationFrame(f) : done()); f() })"
+    )
     found: list[str] = page.evaluate(
         """() => {
           const wide = document.documentElement.clientWidth;
