@@ -25,8 +25,11 @@ from leasehold.chain import Deployment, Rpc
 from leasehold.chain.typed import IsAuthorized, Proof, ProofKind, Safe, read_safe
 from leasehold.gateway._bodies import json_body, read_json
 from leasehold.gateway._gateway_tables import Exclusive, proposals, put_row, signatures, signers, take_turn
+from leasehold.gateway._limits import CallRates
 from leasehold.gateway._parts import PartOf
 from leasehold.gateway._refusals import BadRequest, Conflicting, KeepsNoMore, NotHere, QuotaUsed
+from leasehold.gateway._relaying import CallerOf
+from leasehold.rates import RateLimit
 
 MOST_BODY: Final = 256 * 1024
 MOST_MESSAGES: Final = 16
@@ -34,6 +37,8 @@ MOST_SECONDS: Final = 60 * 86_400
 """To a proposal's deadline."""
 MOST_OF_A_GROUP: Final = 32
 MOST_ALTOGETHER: Final = 50_000
+DAILY: Final = RateLimit(200, 86_400)
+"""Proposals from one network: a group costs nothing to make up."""
 MOST_GROUPS: Final = 200
 """That one account is told of."""
 
@@ -69,7 +74,9 @@ class AllGathered(BaseModel):
 
 
 class Gathering:
-    """What the routes need. is_authorized: `AccountsContract.is_authorized`; now: unix seconds."""
+    """What the routes need. is_authorized: `AccountsContract.is_authorized`; caller_of: by what a caller is counted;
+    now: unix seconds; daily: proposals that one caller may bring.
+    """
 
     def __init__(
         self,
@@ -78,17 +85,22 @@ class Gathering:
         rpc: Rpc,
         is_authorized: IsAuthorized,
         *,
+        caller_of: CallerOf,
         now: Callable[[], float] = time.time,
+        daily: RateLimit = DAILY,
     ) -> None:
         self._engine = engine
         self._deployment = deployment
         self._rpc = rpc
         self._is_authorized = is_authorized
+        self.caller_of = caller_of
         self._now = now
+        self._daily = CallRates(daily, now)
 
-    async def bring(self, account: str, file: ProposalFile) -> Gathered:
-        """Keeps a proposal of that group, and its signatures. Raises FileRefused, BadRequest, QuotaUsed,
-        KeepsNoMore, ChainError.
+    async def bring(self, account: str, file: ProposalFile, *, network: str) -> Gathered:
+        """Keeps a proposal of that group, and its signatures. network: the caller's.
+
+        Raises FileRefused, BadRequest, TooManyCalls, QuotaUsed, KeepsNoMore, ChainError.
         """
         proposal = Proposal.of(file, self._deployment)
         if proposal.account != account:
@@ -101,6 +113,7 @@ class Gathering:
         for signer, proofs in given.items():
             await self._check(proposal, signer, proofs)
         digest = digest_of(proposal)
+        self._daily.take(network)
         async with self._engine.begin() as connection:
             await take_turn(connection, Exclusive.PROPOSALS)
             await self._make_room(connection, account, digest)
@@ -151,9 +164,18 @@ class Gathering:
         return AllGathered(items=items, total=len(digests))
 
     async def groups_of(self, member: str) -> dict[str, GroupTerms]:
-        """The groups and Safes that have something to sign for that account, by their addresses."""
+        """The groups and Safes that have something to sign for that account, by their addresses: those first for which
+        it has signed something. Anybody makes up others, and says that it signs for them.
+        """
         here = (signers.c.digest == proposals.c.digest) & (signers.c.signer == member)
-        wanted = select(proposals.c.account, proposals.c.document).join(signers, here)
+        signed = (signatures.c.digest == proposals.c.digest) & (signatures.c.signer == member)
+        wanted = (
+            select(proposals.c.account, func.min(proposals.c.document))
+            .join(signers, here)
+            .outerjoin(signatures, signed)
+            .group_by(proposals.c.account)
+            .order_by(func.count(signatures.c.digest).desc(), func.max(proposals.c.deadline).desc())
+        )
         return await self._terms(wanted)
 
     async def group(self, account: str) -> GroupTerms | None:
@@ -281,7 +303,8 @@ async def open_proposals(gathering: TheGathering, address: str) -> AllGathered:
 @router.post("/{address}/proposals", status_code=201, openapi_extra=json_body(ProposalFile))
 async def bring(gathering: TheGathering, address: str, request: Request) -> Gathered:
     """Brings a proposal that one of the group's at least has signed."""
-    return await gathering.bring(_account(address), await read_json(request, ProposalFile, MOST_BODY))
+    file = await read_json(request, ProposalFile, MOST_BODY)
+    return await gathering.bring(_account(address), file, network=gathering.caller_of(request))
 
 
 @router.get("/{address}/proposals/{digest}")

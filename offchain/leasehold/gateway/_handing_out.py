@@ -7,6 +7,7 @@ here, and again by the browser, which believes the chain's CID and no gateway.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final, Protocol
@@ -19,13 +20,17 @@ from leasehold.gateway._parts import PartOf
 from leasehold.gateway._places import SharedPlaces
 from leasehold.gateway._reading import lease_number
 from leasehold.gateway._refusals import BadRequest, NotHere
+from leasehold.gateway._relaying import CallerOf
 from leasehold.gateway._signing_in import TheSigningIn
 
-MOST_AT_ONCE: Final = {"all": 32, "account": 4}
+MOST_AT_ONCE: Final = {"all": 32, "account": 4, "caller": 8}
+"""caller: by network, since an account costs a signature."""
 MOST_BLOCKS: Final = 8
 """In one answer, of up to 2 MiB each."""
 MOST_DEPTH: Final = 34
 WAIT_SECONDS: Final = 30.0  # without a byte
+SECONDS: Final = 60.0
+"""For all of an answer: whose blocks come one by one, each at the last moment, holds no place for longer."""
 
 
 class BlockStore(Protocol):
@@ -60,12 +65,16 @@ class Published:
 
 @dataclass
 class HandingOut:
-    """published: a lease's results, `None` where it has none. near: brings our node next to a machine's."""
+    """published: a lease's results, `None` where it has none. near: brings our node next to a machine's. caller_of: by
+    what a caller is counted.
+    """
 
     store: BlockStore
     published: Callable[[int], Awaitable[Published | None]]
     near: Callable[[int], Awaitable[None]]
     places: SharedPlaces
+    caller_of: CallerOf
+    seconds: float = SECONDS
 
 
 router = APIRouter(prefix="/api/v1", tags=["results"])
@@ -90,16 +99,22 @@ async def result_blocks(
     """`cids` hang from the last of `below`, which begins with the root; without any, the root itself is meant."""
     account = (await signing_in.signed_in(request)).account
     wanted, chain = _listed(cids, MOST_BLOCKS), _listed(below, MOST_DEPTH)
-    with handing_out.places.taken(account=account):
+    with handing_out.places.taken(account=account, caller=handing_out.caller_of(request)):
         published = await handing_out.published(lease_number(lease))
         if published is None:
             raise NotHere("That lease has published no results;", "they come when its job is done.")
         root = published.cid
         if not wanted or (chain or wanted)[0] != root or (not chain and len(wanted) > 1):
             raise BadRequest("The way to the blocks does not begin with the lease's results;", "begin there.")
-        if not chain:
-            await handing_out.near(published.machine)
-        blocks = await _blocks(handing_out.store, chain, wanted)
+        try:
+            async with asyncio.timeout(handing_out.seconds):
+                if not chain:
+                    await handing_out.near(published.machine)
+                blocks = await _blocks(handing_out.store, chain, wanted)
+        except TimeoutError as error:
+            raise NotHere(
+                "That did not come in time;", "ask for fewer blocks, or try again later."
+            ) from error
     framed = b"".join(len(block).to_bytes(4, "big") + block for block in blocks)
     headers = {"Cache-Control": "no-store", "Content-Disposition": "attachment"}
     return Response(framed, 200, headers, "application/octet-stream")

@@ -70,7 +70,8 @@ async def parts_of(gateway: Gateway) -> AsyncIterator[Mapping[type, object]]:
         sweeping = asyncio.create_task(_sweep(uploading))
         closing.push_async_callback(_ended, sweeping)
         relay, proxy = Relay(lines, caller_of=visitor_of), RpcProxy(client.rpc, caller_of=visitor_of)
-        gathering = Gathering(engine, gateway.deployment, client.rpc, client.accounts.is_authorized)
+        is_authorized = client.accounts.is_authorized
+        gathering = Gathering(engine, gateway.deployment, client.rpc, is_authorized, caller_of=visitor_of)
         handing_out = _handing_out(gateway, client, dialling)
         yield {type(part): part for part in (signing_in, relay, uploading, handing_out, proxy, gathering)}
 
@@ -132,7 +133,8 @@ def _handing_out(gateway: Gateway, client: PoolClient, dialling: Dialling) -> Ha
                     await client.ipfs.swarm_connect(address)
                     break
 
-    return HandingOut(client.ipfs, published, brought_near, SharedPlaces(dict(RESULTS_AT_ONCE)))
+    places = SharedPlaces(dict(RESULTS_AT_ONCE))
+    return HandingOut(client.ipfs, published, brought_near, places, visitor_of)
 
 
 def _lines(gateway: Gateway, client: PoolClient, dialling: Dialling) -> Lines:

@@ -19,6 +19,7 @@ from leasehold.chain import ZERO_ADDRESS, Deployment, LocalSigner
 from leasehold.chain.typed import Call, Execute, Group, Offer, Safe
 from leasehold.gateway import _gathering
 from leasehold.gateway._gathering import MOST_SECONDS, Gathering
+from leasehold.rates import RateLimit
 
 ADDRESSES = ["0x" + f"{n}" * 40 for n in range(1, 5)]
 DEPLOYMENT = Deployment(31337, "0x" + "ab" * 32, *ADDRESSES, 1, "TUSD", 6)
@@ -57,6 +58,19 @@ class Chain:
         return encode([kind], [value])
 
 
+def gathering_of(engine: AsyncEngine, chain: Chain, clock: Clock, **more: Any) -> Gathering:
+    """A caller is counted by what it says here that its network is."""
+    return Gathering(
+        engine,
+        DEPLOYMENT,
+        chain,  # type: ignore[arg-type]
+        chain.is_authorized,
+        caller_of=lambda request: request.headers.get("x-network", ""),
+        now=clock,
+        **more,
+    )
+
+
 @pytest.fixture
 def chain() -> Chain:
     return Chain()
@@ -71,8 +85,7 @@ def clock() -> Clock:
 async def page(
     engine: AsyncEngine, chain: Chain, clock: Clock, app_of: Callable[..., FastAPI]
 ) -> AsyncIterator[httpx.AsyncClient]:
-    made = Gathering(engine, DEPLOYMENT, chain, chain.is_authorized, now=clock)  # type: ignore[arg-type]
-    app = app_of([_gathering.router], made)
+    app = app_of([_gathering.router], gathering_of(engine, chain, clock))
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app), base_url="http://gate.example"
     ) as client:
@@ -292,10 +305,12 @@ async def test_a_body_is_bounded(page: httpx.AsyncClient) -> None:
 
 async def test_who_may_sign_is_told_which_groups_ask(engine: AsyncEngine, chain: Chain, clock: Clock) -> None:
     """Also of a Safe: the chain was asked who owns it when the proposal was brought."""
-    gathering = Gathering(engine, DEPLOYMENT, chain, chain.is_authorized, now=clock)  # type: ignore[arg-type]
+    gathering = gathering_of(engine, chain, clock)
     safe = Safe(2, tuple(signer.address for signer in SIGNERS), at=SAFE, chain=31337)
     for proposal in (proposed(group_of()), proposed(group_of(), 1), proposed(safe, seconds=60)):
-        await gathering.bring(proposal.account, proposal.file({ADA.address: await proposal.sign(ADA)}))
+        await gathering.bring(
+            proposal.account, proposal.file({ADA.address: await proposal.sign(ADA)}), network="ada"
+        )
     told = await gathering.groups_of(GRACE.address)
     assert set(told) == {group_of().address(DEPLOYMENT.accounts), SAFE}
     assert told[SAFE].safe == SAFE
@@ -303,3 +318,42 @@ async def test_who_may_sign_is_told_which_groups_ask(engine: AsyncEngine, chain:
     clock.time += 61
     assert set(await gathering.groups_of(GRACE.address)) == {group_of().address(DEPLOYMENT.accounts)}
     assert await gathering.group(SAFE) is None
+
+
+async def test_one_network_fills_no_gateway(
+    engine: AsyncEngine, chain: Chain, clock: Clock, app_of: Callable[..., FastAPI]
+) -> None:
+    """A group costs nothing to make up, and whoever makes up many has as many places."""
+    app = app_of([_gathering.router], gathering_of(engine, chain, clock, daily=RateLimit(2, 86_400)))
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://gate.example") as client:
+
+        async def bring(number: int, network: str) -> int:
+            proposal = proposed(group_of("0x" + f"{number:040x}"))
+            file = proposal.file({ADA.address: await proposal.sign(ADA)}).model_dump(mode="json")
+            place = f"/api/v1/groups/{proposal.account}/proposals"
+            return (await client.post(place, json=file, headers={"x-network": network})).status_code
+
+        assert [await bring(number, "one") for number in (1, 2, 3)] == [201, 201, 429]
+        assert await bring(4, "another") == 201
+
+
+async def test_groups_that_name_somebody_hide_none_of_his(
+    engine: AsyncEngine, chain: Chain, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anybody makes up groups of which he says that somebody else signs for them."""
+    monkeypatch.setattr(_gathering, "MOST_GROUPS", 3)
+    gathering = gathering_of(engine, chain, clock)
+
+    async def bring(proposal: Proposal, signer: LocalSigner) -> None:
+        file = proposal.file({signer.address: await proposal.sign(signer)})
+        await gathering.bring(proposal.account, file, network="")
+
+    own = proposed(group_of(), seconds=7200)
+    await bring(own, GRACE)
+    for number in range(5):
+        await bring(proposed(group_of(EVE.address), number, seconds=60), EVE)
+        await bring(proposed(group_of(EVE.address, "0x" + f"{number + 1:040x}"), seconds=60), EVE)
+    told = await gathering.groups_of(GRACE.address)
+    assert own.account in told
+    assert len(told) == 3, "of one group all that it is asked is one line"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -40,6 +42,7 @@ class Node:
 
     asked: list[str] = field(default_factory=list)
     gone: set[str] = field(default_factory=set)
+    stuck: bool = False
 
     async def get_block(
         self,
@@ -47,6 +50,8 @@ class Node:
         timeout: float,  # noqa: ASYNC109  # as the library's
     ) -> bytes:
         self.asked.append(cid)
+        if self.stuck:
+            await asyncio.Event().wait()
         if cid in self.gone:
             raise DatasetUnavailable(cid)
         return next(data for data in (ROOT, PART, LEAF, OTHER) if cid_of(data) == cid)
@@ -74,6 +79,7 @@ class World:
     node: Node
     near: list[int]
     results: dict[int, Published]
+    handing_out: HandingOut
 
 
 @pytest.fixture
@@ -89,7 +95,13 @@ async def world(engine: AsyncEngine, app_of: Callable[..., FastAPI]) -> AsyncIte
     async def nobody(account: str, digest: bytes, proof: bytes) -> bool:
         return False
 
-    handing_out = HandingOut(node, published, brought_near, SharedPlaces(dict(MOST_AT_ONCE)))
+    handing_out = HandingOut(
+        node,
+        published,
+        brought_near,
+        SharedPlaces(dict(MOST_AT_ONCE)),
+        caller_of=lambda request: request.headers.get("x-network", ""),
+    )
     signing_in = SigningIn(engine, origins=[ORIGIN], chain_id=1, is_authorized=nobody, now=lambda: NOW)
     app = app_of([_handing_out.router], handing_out, signing_in)
     token, _ = await SessionStore(engine).begin(ADA, ORIGIN, NOW)
@@ -99,7 +111,7 @@ async def world(engine: AsyncEngine, app_of: Callable[..., FastAPI]) -> AsyncIte
         httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers=cookie) as browser,
         httpx.AsyncClient(transport=transport, base_url=ORIGIN) as stranger,
     ):
-        yield World(browser, stranger, node, near, results)
+        yield World(browser, stranger, node, near, results, handing_out)
 
 
 def framed(*blocks: bytes) -> bytes:
@@ -157,3 +169,24 @@ async def test_what_nobody_has_is_said(world: World) -> None:
 async def test_more_than_a_few_at_once_are_refused(world: World) -> None:
     many = ",".join([cid_of(LEAF)] * (MOST_BLOCKS + 1))
     assert (await world.browser.get(PLACE, params={"below": cid_of(ROOT), "cids": many})).status_code == 400
+
+
+async def test_a_node_that_dawdles_over_each_block_holds_no_place_for_long(world: World) -> None:
+    """Who publishes results may have their blocks come as slowly as he likes, one after the other."""
+    world.node.stuck, world.handing_out.seconds = True, 0.01
+    answer = await world.browser.get(PLACE, params={"cids": cid_of(ROOT)})
+    assert (answer.status_code, answer.json()["code"]) == (404, "not-here")
+    assert world.handing_out.places.count == 0
+
+
+async def test_accounts_of_one_network_keep_nobody_else_from_results(world: World) -> None:
+    """An account costs a signature: eight of them had all places."""
+    with ExitStack() as held:
+        for number in range(MOST_AT_ONCE["caller"]):
+            held.enter_context(world.handing_out.places.taken(account=str(number), caller="theirs"))
+        wanted = {"cids": cid_of(ROOT)}
+        theirs = await world.browser.get(PLACE, params=wanted, headers={"x-network": "theirs"})
+        assert theirs.status_code == 429
+        assert (
+            await world.browser.get(PLACE, params=wanted, headers={"x-network": "ours"})
+        ).status_code == 200
