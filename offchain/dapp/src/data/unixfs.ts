@@ -3,6 +3,7 @@
  * reads it, and files as its node writes them: raw leaves of 1 MiB, 1,024 links a node, a balanced tree.
  */
 import { Problem } from "../problem";
+import { cidBinary, cidText } from "../sealing";
 import { joined } from "./tar";
 
 export const LEAF_BYTES = 1 << 20;
@@ -13,7 +14,6 @@ export const MAX_BLOCK = 2 << 20;
 const RAW = 0x55;
 const DAG_PB = 0x70;
 const SHA256 = [0x12, 0x20] as const;
-const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
 const [DIRECTORY, FILE] = [1, 2];
 
 /** A CID of version 1 by SHA-256: the only kind that Leasehold's nodes make. */
@@ -43,13 +43,12 @@ async function digestOf(block: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
 
 function cidOf(raw: boolean, digest: Uint8Array<ArrayBuffer>): Cid {
   const binary = Uint8Array.from([1, raw ? RAW : DAG_PB, ...SHA256, ...digest]);
-  return { text: `b${base32(binary)}`, raw, digest };
+  return { text: cidText(binary), raw, digest };
 }
 
 /** Reads a CID's text. Throws a Problem for any other kind. */
 export function parseCid(text: string): Cid {
-  const binary = /^b[a-z2-7]{58}$/.test(text) ? unbase32(text.slice(1)) : null;
-  return cidIn(binary ?? new Uint8Array());
+  return cidIn(cidBinary(text) ?? new Uint8Array());
 }
 
 function cidIn(binary: Uint8Array): Cid {
@@ -228,34 +227,4 @@ function readVarint(encoded: Uint8Array, at: { place: number }): number {
 
 export function corrupt(why: string): Problem {
   return new Problem("data-corrupt", `What came is not what its CID names: ${why}.`, "Fetch it by another gateway.");
-}
-
-// ------------------------------------------------------------------------------------------------------- base32
-
-function base32(data: Uint8Array): string {
-  let [text, buffer, bits] = ["", 0, 0];
-  for (const byte of data) {
-    buffer = (buffer << 8) | byte;
-    for (bits += 8; bits >= 5; ) {
-      bits -= 5;
-      text += ALPHABET[(buffer >> bits) & 31];
-      buffer &= (1 << bits) - 1;
-    }
-  }
-  return bits ? text + ALPHABET[(buffer << (5 - bits)) & 31] : text;
-}
-
-function unbase32(text: string): Uint8Array {
-  const bytes: number[] = [];
-  let [buffer, bits] = [0, 0];
-  for (const letter of text) {
-    buffer = (buffer << 5) | ALPHABET.indexOf(letter);
-    bits += 5;
-    if (bits >= 8) {
-      bits -= 8;
-      bytes.push((buffer >> bits) & 255);
-      buffer &= (1 << bits) - 1;
-    }
-  }
-  return Uint8Array.from(bytes);
 }

@@ -104,6 +104,13 @@ test.each(["", "b", "Qm", "bafk", "z".repeat(59), `b${"a".repeat(58)}`])("â€œ%sâ
   expect(() => parseCid(text)).toThrow(expect.objectContaining({ code: "invalid-cid" }));
 });
 
+test("a CID has one text: another of the same bytes is none", () => {
+  const { cid } = vectors.cids.sizes[0] as { cid: string };
+  const last = "abcdefghijklmnopqrstuvwxyz234567".indexOf(cid.at(-1) as string);
+  const other = `${cid.slice(0, -1)}${"abcdefghijklmnopqrstuvwxyz234567"[last + 1]}`;
+  expect(() => parseCid(other)).toThrow(expect.objectContaining({ code: "invalid-cid" }));
+});
+
 test("what the library sealed opens here", async () => {
   const opened = await open(hexToBytes(`0x${vectors.sealed}`), vectors.identity);
   expect(bytesToHex(opened).slice(2)).toBe(vectors.archives[1]?.tar);
