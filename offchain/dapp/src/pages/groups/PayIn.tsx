@@ -3,6 +3,7 @@ import { approveDeed, send } from "../../chain";
 import { exact } from "../../format";
 import { type Group, leaveOf, payInDeed } from "../../groups";
 import { type Account, DoingView, useDoing } from "../../wallet";
+import { AmountField } from "./AmountField";
 import { unitsIn } from "./amounts";
 
 /** Tokens from one's own wallet into the group's ledger, from which it rents. */
@@ -32,18 +33,13 @@ export function PayIn({ account, group }: { account: Account; group: Group }) {
         not send tokens to its address itself.
       </p>
       <form className="line asked" onSubmit={pay}>
-        <div className="field">
-          <label htmlFor="pay-amount">Amount in {pool.money.symbol}</label>
-          <input
-            id="pay-amount"
-            className="input numbers"
-            inputMode="decimal"
-            autoComplete="off"
-            value={written}
-            aria-invalid={written !== "" && amount === null}
-            onChange={(event) => setWritten(event.target.value)}
-          />
-        </div>
+        <AmountField
+          id="pay-amount"
+          symbol={pool.money.symbol}
+          written={written}
+          valid={amount !== null}
+          onWrite={setWritten}
+        />
         <button type="submit" className="button" disabled={doing.busy || amount === null}>
           {amount === null ? "Pay in" : `Pay in ${exact(amount, pool.money)}`}
         </button>

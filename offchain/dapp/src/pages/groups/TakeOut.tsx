@@ -3,6 +3,7 @@ import { isAddress } from "viem";
 import { exact } from "../../format";
 import { type Group, type Place, withdrawCall } from "../../groups";
 import { type Account, DoingView } from "../../wallet";
+import { AmountField } from "./AmountField";
 import { unitsIn } from "./amounts";
 import { useProposing } from "./useProposing";
 
@@ -22,18 +23,13 @@ export function TakeOut({ account, place, group }: { account: Account; place: Pl
     <section className="panel rows" aria-labelledby="take-out">
       <h2 id="take-out">Take out of its ledger</h2>
       <form className="line asked" onSubmit={submit}>
-        <div className="field">
-          <label htmlFor="take-amount">Amount in {pool.money.symbol}</label>
-          <input
-            id="take-amount"
-            className="input numbers"
-            inputMode="decimal"
-            autoComplete="off"
-            value={written}
-            aria-invalid={written !== "" && amount === null}
-            onChange={(event) => setWritten(event.target.value)}
-          />
-        </div>
+        <AmountField
+          id="take-amount"
+          symbol={pool.money.symbol}
+          written={written}
+          valid={amount !== null}
+          onWrite={setWritten}
+        />
         <div className="field grow">
           <label htmlFor="take-to">Into the wallet of</label>
           <input

@@ -14,6 +14,7 @@ import { Skeleton } from "../../ui/Skeleton";
 import { Time } from "../../ui/Time";
 import { useNow } from "../../ui/useNow";
 import { type Account, DoingView, typedDataSigner, useDoing } from "../../wallet";
+import { WhyNot } from "./WhyNot";
 
 interface Props {
   readonly faults: readonly Fault[];
@@ -129,11 +130,7 @@ function Appeal({ account, fault: id, onDone }: { account: Account; fault: numbe
         <button type="button" className="button primary" disabled={doing.busy || problem !== null} onClick={act}>
           Appeal with a bond of {exact(rules.bond, pool.money)}
         </button>
-        {problem && (
-          <p className="small">
-            {problem.message} {problem.advice}
-          </p>
-        )}
+        <WhyNot problem={problem} />
       </div>
       <DoingView doing={doing} chain={chain} />
     </DeedPanel>

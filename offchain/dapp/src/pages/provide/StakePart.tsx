@@ -6,6 +6,7 @@ import { DeedPanel } from "../../ui/DeedPanel";
 import { Money } from "../../ui/Money";
 import { Time } from "../../ui/Time";
 import { type Account, DoingView, type Tell, typedDataSigner, useDoing } from "../../wallet";
+import { WhyNot } from "./WhyNot";
 
 interface Props {
   readonly account: Account;
@@ -158,11 +159,7 @@ function Leaving({ account, machine, rules, now, onDone }: Props) {
         >
           Take {exact(machine.stake, pool.money)} back
         </button>
-        {problem && (
-          <p className="small">
-            {problem.message} {problem.advice}
-          </p>
-        )}
+        <WhyNot problem={problem} />
       </div>
       <DoingView doing={doing} chain={chain} />
     </DeedPanel>

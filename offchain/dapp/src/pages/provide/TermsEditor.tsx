@@ -5,6 +5,7 @@ import { DataTable } from "../../ui/DataTable";
 import { DeedPanel } from "../../ui/DeedPanel";
 import { type Account, DoingView, typedDataSigner, useDoing } from "../../wallet";
 import { draftOf, isRead, readDraft, type TermsDraft } from "./termsDraft";
+import { WhyNot } from "./WhyNot";
 
 interface Props {
   readonly account: Account;
@@ -76,11 +77,7 @@ export function TermsEditor({ account, machine, rules, now, onDone }: Props) {
         {unread.length > 0 && (
           <p className="small">This cannot be read: {unread.map((name) => NAMES[name]).join(", ")}.</p>
         )}
-        {problem && (
-          <p className="small">
-            {problem.message} {problem.advice}
-          </p>
-        )}
+        <WhyNot problem={problem} />
       </div>
       <DoingView doing={doing} chain={chain} />
     </DeedPanel>
