@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from _pytest.terminal import TerminalReporter
+from hypothesis import HealthCheck, settings
 
 from devnet.anvil import Anvil
 from devnet.contracts import deploy_fast
@@ -20,6 +21,10 @@ from leasehold.chain import Deployment, Rpc
 # What runs in the background ignores Ctrl-C, and so do its children: those that a test presses it for must not.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+
+# However slow the machine is, no example is one too many, or takes too long.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 # What takes longest begins first where several run side by side, so that nobody waits for one file at the end.
 LONGEST_FIRST = ("e2e", "scripts", "adversary", "agent")

@@ -17,8 +17,9 @@ WITHOUT = {
 }
 
 
-def test_nothing_is_taken() -> None:
-    found = search(ALL, seed=1, tries=200)
+@pytest.mark.parametrize("tries", [50, pytest.param(200, marks=pytest.mark.slow)])
+def test_nothing_is_taken(tries: int) -> None:
+    found = search(ALL, seed=1, tries=tries)
     assert found.broken == (), found
 
 

@@ -322,7 +322,9 @@ def played(folder: Path, seed: int, steps: int) -> None:
             raise AssertionError(f"seed {seed}, step {number}, after {done[-8:]}: {error}") from error
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 8))]
+)
 def test_contract_and_agent_agree(tmp_path: Path, seed: int) -> None:
     played(tmp_path, seed, 1_000)
 
@@ -330,7 +332,7 @@ def test_contract_and_agent_agree(tmp_path: Path, seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8, 100))
 def test_contract_and_agent_agree_over_100_000_steps(tmp_path: Path, seed: int) -> None:
-    """Eight sequences of a thousand are in the quick lane; these are the other ninety-two."""
+    """Three sequences of a thousand are in the quick lane; these and the five beside them are the others."""
     played(tmp_path, seed, 1_000)
 
 

@@ -400,14 +400,9 @@ def _(life: Life) -> None:
 # ------------------------------------------------------------------------------------------------------------- lives
 
 
-DAILY = "while the container is created"
-
-
-def lane(moment: Moment) -> list[pytest.MarkDecorator]:
-    """When that moment is tried."""
-    if moment.name == DAILY:
-        return []
-    return [pytest.mark.deep if moment.deep else pytest.mark.slow]
+def lane(moment: Moment) -> pytest.MarkDecorator:
+    """When that moment is tried. Each day has the chaos, which kills too (`test_chaos.py`)."""
+    return pytest.mark.deep if moment.deep else pytest.mark.slow
 
 
 @pytest.mark.parametrize("moment", [pytest.param(m, marks=lane(m), id=m.name) for m in MOMENTS])

@@ -35,7 +35,7 @@ def env(tmp_path: Path) -> dict[str, str]:
     ("command", "arguments"),
     [
         ("leasehold", ["wallet", "list", "--json"]),
-        ("leasehold", ["no-such-verb"]),
+        pytest.param("leasehold", ["no-such-verb"], marks=pytest.mark.slow),
         ("leasehold-agent", ["describe"]),
     ],
 )

@@ -13,10 +13,12 @@ ROOT = Path(__file__).resolve().parents[2]
 ONE = "tests/scripts/test_time_left.py::test_what_is_begun"
 
 
+@pytest.mark.slow
 def test_what_is_begun() -> None:
     """Nothing that could fail: it is begun, or not."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("until", "comes"), [("1", "1 skipped"), (None, "1 passed")])
 def test_nothing_is_begun_afterwards(tmp_path: Path, until: str | None, comes: str) -> None:
     environment = {name: value for name, value in os.environ.items() if name != "LEASEHOLD_TESTS_UNTIL"}

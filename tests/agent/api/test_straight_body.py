@@ -127,7 +127,9 @@ def chunked(data: bytes, sizes: random.Random, most: int) -> bytes:
     return out
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 8))]
+)
 async def test_it_is_the_same_however_it_is_cut(seed: int) -> None:
     source = random.Random(seed)
     data = source.randbytes(3 * ROOM + source.randrange(ROOM))

@@ -162,7 +162,13 @@ async def test_the_rows_are_those_of_a_rebuild(
     assert dump(path) == rebuilt
 
 
-@pytest.mark.parametrize("name", [name for name in KINDS if "logs" in name and "ranges" not in name])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if number % 3 else [])
+        for number, name in enumerate(name for name in KINDS if "logs" in name and "ranges" not in name)
+    ],
+)
 async def test_what_comes_event_by_event_is_that_of_a_rebuild(
     chain: PoolChain, empty: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

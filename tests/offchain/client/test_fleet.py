@@ -221,22 +221,25 @@ def test_a_status_is_read_as_a_strangers(said: bytes, found: HostStatus | HostLe
 
 
 @pytest.fixture
-async def forty(chain: PoolChain, hosts: Hosts, tmp_path: Path) -> Fleet:
-    """Forty hosts of account 2's, with a key each."""
-    for number in range(MANY):
+async def farm(chain: PoolChain, hosts: Hosts, tmp_path: Path, request: pytest.FixtureRequest) -> Fleet:
+    """So many hosts of account 2's, with a key each: eight, or as many as the test asks for."""
+    many = getattr(request, "param", 8)
+    for number in range(many):
         file = await described(chain, tmp_path / f"h{number:02}.json", operator=key_of(number))
         hosts.describes(f"h{number:02}", file)
-    return Fleet(tuple(host(f"h{number:02}") for number in range(MANY)))
+    return Fleet(tuple(host(f"h{number:02}") for number in range(many)))
 
 
-async def test_forty_hosts_join_and_a_run_that_is_cut_off_goes_on(
-    chain: PoolChain, opened: Opening, forty: Fleet, hosts: Hosts
+@pytest.mark.parametrize("farm", [12, pytest.param(MANY, marks=pytest.mark.slow)], indirect=True)
+async def test_many_hosts_join_and_a_run_that_is_cut_off_goes_on(
+    chain: PoolChain, opened: Opening, farm: Fleet, hosts: Hosts
 ) -> None:
+    many = len(farm.hosts)
     hosts.answer("h07", "exit 255")
     shells, pool = OpenSsh(), await opened(2)
-    plan = await pool.plan(FleetJoin(forty, shells))
+    plan = await pool.plan(FleetJoin(farm, shells))
     assert plan.payment is not None
-    assert (len(plan.joining), plan.payment.amount) == (MANY - 1, (MANY - 1) * 100 * UNIT)
+    assert (len(plan.joining), plan.payment.amount) == (many - 1, (many - 1) * 100 * UNIT)
     assert plan.cautions == ("h07: ssh could not reach it",)
     assert await pool.pool.machine_count() == 0, "nothing has been sent"
     steps, seen = pool.steps(plan, approve=True), 0
@@ -250,21 +253,21 @@ async def test_forty_hosts_join_and_a_run_that_is_cut_off_goes_on(
 
     hosts.describes("h07", Path(hosts.environment["SSH_STAND_IN"]).parent / "h07.json")
     pool = await opened(2)
-    again = await pool.plan(FleetJoin(forty, shells))
+    again = await pool.plan(FleetJoin(farm, shells))
     assert [part.name for part in again.unfunded] == ["h04"]
-    assert len(again.joining) == MANY - 5
+    assert len(again.joining) == many - 5
     assert [left.why for left in again.left] == [f"it is machine {number} already" for number in range(1, 5)]
     assert again.cautions == ()
     done = await pool.carry_out(again, approve=True)
     assert isinstance(done, FleetJoined)
-    assert len(done.joined) == MANY - 4
-    assert await pool.pool.machine_count() == MANY
-    machines = [await pool.pool.machine_of(number) for number in range(1, MANY + 1)]
-    assert {machine.operator for machine in machines} == {key_of(number).address for number in range(MANY)}
-    assert sum(machine.stake for machine in machines) == MANY * 100 * UNIT
-    for number in range(MANY):
+    assert len(done.joined) == many - 4
+    assert await pool.pool.machine_count() == many
+    machines = [await pool.pool.machine_of(number) for number in range(1, many + 1)]
+    assert {machine.operator for machine in machines} == {key_of(number).address for number in range(many)}
+    assert sum(machine.stake for machine in machines) == many * 100 * UNIT
+    for number in range(many):
         assert await pool.rpc.balance(key_of(number).address) > 0
-    nothing = await pool.plan(FleetJoin(forty, shells))
+    nothing = await pool.plan(FleetJoin(farm, shells))
     assert (nothing.joining, nothing.unfunded, nothing.payment) == ((), (), None)
 
 
@@ -299,20 +302,20 @@ async def test_what_hosts_may_lie_about(
 
 
 async def test_a_fleet_that_the_account_cannot_stake_is_refused_whole(
-    chain: PoolChain, opened: Opening, forty: Fleet
+    chain: PoolChain, opened: Opening, farm: Fleet
 ) -> None:
     """One host after another could be paid for, and all together not."""
     pool = await opened(2)
     await pool.token.transfer(chain.address(9), await pool.token.balance(chain.address(2)) - 300 * UNIT)
     with pytest.raises(StakeNotCovered):
-        await pool.plan(FleetJoin(forty, OpenSsh()))
+        await pool.plan(FleetJoin(farm, OpenSsh()))
 
 
 async def test_no_more_is_taken_than_was_agreed_to(
-    chain: PoolChain, opened: Opening, forty: Fleet, hosts: Hosts
+    chain: PoolChain, opened: Opening, farm: Fleet, hosts: Hosts
 ) -> None:
     """The ledger was to pay for one of two; its money goes elsewhere while the first joins."""
-    pool, two = await opened(2), Fleet(forty.hosts[:2])
+    pool, two = await opened(2), Fleet(farm.hosts[:2])
     await pool.token.approve(chain.deployment.controller, 10_000 * UNIT)
     await pool.pool.deposit(chain.address(2), 100 * UNIT)
     plan = await pool.plan(FleetJoin(two, OpenSsh()))
@@ -339,11 +342,11 @@ async def test_no_more_is_taken_than_was_agreed_to(
 
 
 async def test_what_has_changed_is_published_and_the_file_says_the_terms(
-    chain: PoolChain, opened: Opening, forty: Fleet, hosts: Hosts, tmp_path: Path
+    chain: PoolChain, opened: Opening, farm: Fleet, hosts: Hosts, tmp_path: Path
 ) -> None:
-    few, pool = Fleet(forty.hosts[:3]), await opened(2)
+    few, pool = Fleet(farm.hosts[:3]), await opened(2)
     await pool.carry_out(FleetJoin(few, OpenSsh()), approve=True)
-    same = await pool.plan(FleetUpdate(forty.only(["h00", "h01", "h02", "h03"]), OpenSsh()))
+    same = await pool.plan(FleetUpdate(farm.only(["h00", "h01", "h02", "h03"]), OpenSsh()))
     assert same.changing == ()
     (unknown,) = same.cautions
     assert unknown.startswith("h03: which machine it is is not known here")
@@ -366,10 +369,10 @@ async def test_what_has_changed_is_published_and_the_file_says_the_terms(
 
 
 async def test_a_host_does_not_describe_anothers_machine(
-    chain: PoolChain, opened: Opening, forty: Fleet, hosts: Hosts, tmp_path: Path
+    chain: PoolChain, opened: Opening, farm: Fleet, hosts: Hosts, tmp_path: Path
 ) -> None:
     """Operator and consent of h00 are on the chain for everybody; false hardware would cost its owner the stake."""
-    two, pool = Fleet(forty.hosts[:2]), await opened(2)
+    two, pool = Fleet(farm.hosts[:2]), await opened(2)
     await pool.carry_out(FleetJoin(two, OpenSsh()), approve=True)
     forged = json.loads((tmp_path / "h00.json").read_text())
     forged["hardware"] = {**HARDWARE, "memory_bytes": 1}
@@ -380,7 +383,7 @@ async def test_a_host_does_not_describe_anothers_machine(
     assert [left.host for left in plan.left if left.problem] == ["h00", "h01"]
     assert f"describes a machine of the operator {key_of(0).address}" in plan.left[1].why
     hosts.describes("h02", tmp_path / "h01.json")
-    again = await pool.plan(FleetJoin(Fleet(forty.hosts[:3]), OpenSsh()))
+    again = await pool.plan(FleetJoin(Fleet(farm.hosts[:3]), OpenSsh()))
     assert [left.why for left in again.left] == [
         "it is machine 1 already",
         "it is machine 2 already",
@@ -389,14 +392,14 @@ async def test_a_host_does_not_describe_anothers_machine(
 
 
 async def test_a_host_that_joined_by_itself_is_named_in_the_file(
-    chain: PoolChain, opened: Opening, forty: Fleet, hosts: Hosts, tmp_path: Path
+    chain: PoolChain, opened: Opening, farm: Fleet, hosts: Hosts, tmp_path: Path
 ) -> None:
     pool = await opened(2)
     await pool.carry_out(Join(tmp_path / "h00.json", AskedTerms("1")), approve=True)
-    named = Fleet((replace(forty.hosts[0], machine=1, asked=AskedTerms("2")),))
+    named = Fleet((replace(farm.hosts[0], machine=1, asked=AskedTerms("2")),))
     plan = await pool.plan(FleetUpdate(named, OpenSsh()))
     assert [part.changes for part in plan.changing] == [("terms",)]
     joining = await pool.plan(FleetJoin(named, OpenSsh()))
     assert (joining.joining, joining.left[0].why) == ((), "it is machine 1 already")
-    elsewhere = Fleet((replace(forty.hosts[1], machine=9),))
+    elsewhere = Fleet((replace(farm.hosts[1], machine=9),))
     assert (await pool.plan(FleetUpdate(elsewhere, OpenSsh()))).changing == ()

@@ -30,7 +30,7 @@ from .test_hostile import ODD as ODD_TEXTS
 from .visiting import ODD, Operation, Visiting
 from .whole import whole_gateway
 
-FEW = 300
+FEW = 150
 REQUESTS = 2_000
 SEED = 20_261_127
 SCHEMATHESIS = os.environ.get("LEASEHOLD_SCHEMATHESIS", "")

@@ -68,7 +68,10 @@ async def test_odd_things_in_paths(wide: World) -> None:
             check(await wide.client.get(path))
 
 
-@pytest.mark.parametrize("path", LISTS)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.slow] if number % 3 else []) for number, path in enumerate(LISTS)],
+)
 async def test_odd_things_in_queries(wide: World, path: str) -> None:
     for name in LISTS[path]:
         for odd in ODD:

@@ -6,25 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from leasehold.home import LeaseNames
+from leasehold.home import LeaseNames, _lease_names
 
 
 def digest(number: int) -> bytes:
     return number.to_bytes(32)
 
 
-def test_the_latest_names_are_kept(tmp_path: Path) -> None:
+def test_the_latest_names_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_lease_names, "_MOST", 24)
     names = LeaseNames(tmp_path)
     assert names.all() == {}
     names.keep(digest(1), None)
     assert names.all() == {}
-    for number in range(1_100):
+    for number in range(30):
         names.keep(digest(number), f"n{number}")
-    assert len(names.all()) == 1_024
-    assert digest(75) not in names.all()
-    names.keep(digest(76), "again")
+    assert len(names.all()) == 24
+    assert digest(5) not in names.all()
+    names.keep(digest(6), "again")
     names.keep(digest(5_000), "new")
-    assert names.all()[digest(76)] == "again"
+    assert names.all()[digest(6)] == "again"
     assert (tmp_path / "names.json").stat().st_mode & 0o077 == 0
 
 

@@ -263,7 +263,7 @@ def settled(world: World) -> None:
 
 
 @pytest.mark.parametrize("killing", [0.0, 0.1, 0.4])
-@pytest.mark.parametrize("worlds", [30, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("worlds", [12, pytest.param(300, marks=pytest.mark.slow)])
 def test_whatever_happens_it_ends_and_nothing_is_forgotten(killing: float, worlds: int) -> None:
     outcomes, killed = set[str](), 0
     for seed in range(worlds):

@@ -179,7 +179,8 @@ async def test_a_browser_that_leaves_ends_what_it_followed(agent: Agent, gateway
     signed = await agent.signed("GET", path, "lease.logs", query="follow=1")
     async with gateway.stream("GET", path + "?follow=1", headers={"authorization": signed}) as answer:
         await agent.leases.say(LEASE, b"first\n")
-        await anext(answer.aiter_raw())
+        chunks = answer.aiter_raw()  # held, since one that is thrown away ends the answer with it
+        await anext(chunks)
         assert agent.leases.logs_of[LEASE].followers == 1
     await until(lambda: agent.leases.logs_of[LEASE].followers == 0)
 
@@ -457,7 +458,8 @@ async def test_what_hangs_frees_its_places_when_its_browser_goes(
         url = f"http://{await serve(app)}/api/v1/agents/{MACHINE}/v1/machine"
         async with httpx.AsyncClient(trust_env=False, timeout=patient(10)) as client:
             async with client.stream("GET", url) as answer:
-                await anext(answer.aiter_raw())
+                chunks = answer.aiter_raw()  # held, since one that is thrown away ends the answer with it
+                await anext(chunks)
                 second = await client.get(url)
                 assert (second.status_code, second.json()["code"]) == (429, "busy")
             await asyncio.wait_for(hostile.ended.wait(), patient(10))
