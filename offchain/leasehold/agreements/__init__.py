@@ -23,7 +23,19 @@ if TYPE_CHECKING:
         unhex,
         write_file,
     )
-    from leasehold.agreements._errors import FileRefused
+    from leasehold.agreements._errors import FileRefused, NotGasless
+    from leasehold.agreements._gasless import (
+        MOST_GASLESS_CALLS,
+        GaslessCall,
+        GaslessOutcome,
+        GaslessQuote,
+        GaslessTerms,
+        GaslessWish,
+        SignedGasless,
+        calls_said,
+        check_gasless,
+        said_calls,
+    )
     from leasehold.agreements._group import GroupTerms
     from leasehold.agreements._proposal import (
         LIFETIME,

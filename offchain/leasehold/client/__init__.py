@@ -180,6 +180,8 @@ if TYPE_CHECKING:
         HostUpdated,
     )
     from leasehold.client._forwarding import ForwardedPort, forwarded_port
+    from leasehold.client._gasless import GaslessBy, GaslessFee, GaslessSender
+    from leasehold.client._gasless_errors import GaslessFeeTooHigh, GaslessRefused, GaslessUnknown
     from leasehold.client._glance import (
         search_at_a_glance,
     )
