@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from leasehold.gateway._site import packaged_dapp
 
 __all__ = [
+    "GaslessSettings",
     "GatewaySettings",
     "create_app",
     "openapi",
@@ -38,7 +39,7 @@ __all__ = [
 _PARTS = {
     "_app": ("create_app", "openapi"),
     "_serving": ("serve",),
-    "_settings": ("GatewaySettings",),
+    "_settings": ("GaslessSettings", "GatewaySettings"),
     "_site": ("packaged_dapp",),
 }  # fmt: skip
 if not TYPE_CHECKING:
