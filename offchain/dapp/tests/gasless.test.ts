@@ -95,7 +95,13 @@ function called(to: Address, data: Hex): Hex {
 function executedLog() {
   const args = { account: renter.address, nonce: 5n, submitter: STRANGER };
   const topics = encodeEventTopics({ abi: accountsAbi, eventName: "Executed", args });
-  const place = { blockNumber: "0x9", blockHash: HASH, transactionHash: HASH, transactionIndex: "0x0", logIndex: "0x0" };
+  const place = {
+    blockNumber: "0x9",
+    blockHash: HASH,
+    transactionHash: HASH,
+    transactionIndex: "0x0",
+    logIndex: "0x0",
+  };
   return { address: ACCOUNTS, topics, data: "0x", removed: false, ...place };
 }
 

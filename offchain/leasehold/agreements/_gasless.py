@@ -1,8 +1,8 @@
 """What a renter and whoever sends for him tell each other: which calls, for which fee, and what was signed.
 
-Both sides are strangers. The fee is signed together with the calls, so neither can be swapped; what may be sent at all is
-this list of functions. Each of them runs the pool's own code and no stranger's: a proof, an offer or a consent has the
-chain ask a contract that may burn gas, or answer otherwise in the block than it did a moment before.
+Both sides are strangers. The fee is signed together with the calls, so neither can be swapped; what may be sent at all
+is this list of functions. Each of them runs the pool's own code and no stranger's: a proof, an offer or a consent has
+the chain ask a contract that may burn gas, or answer otherwise in the block than it did a moment before.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class GaslessWish(_Said):
 
 
 class GaslessTerms(_Said):
-    """By whom gasless calls are sent. payee: into whose ledger fees go. sender: who pays the gas. most_seconds: how long
-    what is signed may be good at most.
+    """By whom gasless calls are sent. payee: into whose ledger fees go. sender: who pays the gas. most_seconds: how
+    long what is signed may be good at most.
     """
 
     payee: Address

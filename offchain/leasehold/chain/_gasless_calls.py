@@ -1,8 +1,8 @@
 """Gasless calls: one `execute` that somebody else sends, and that pays him for the gas out of the account's ledger.
 
-The payment is the first of the calls that are signed: it happens together with them, or not at all. Their nonces have a
-row of their own: of all that an account has signed for one nonce one thing happens at most, so that what is signed again
-takes the place of what nobody sent.
+The payment is the first of the calls that are signed: it happens together with them, or not at all. Their nonces have
+a row of their own: of all that an account has signed for one nonce one thing happens at most, so that what is signed
+again takes the place of what nobody sent.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ GASLESS_KEY = int.from_bytes(keccak(b"leasehold.gasless")[:24], "big")
 
 @dataclass(frozen=True)
 class GaslessCalls:
-    """That `account` pays `fee` token units to `payee`'s ledger in the pool at `controller` and then makes `calls`, until
-    `deadline` (unix seconds).
+    """That `account` pays `fee` token units to `payee`'s ledger in the pool at `controller` and then makes `calls`,
+    until `deadline` (unix seconds).
 
     nonce: the row's next. proof: over `message`; empty before it is signed.
     """

@@ -51,7 +51,9 @@ def configure(
     ] = None,
     most_fee: Annotated[
         str | None,
-        option("--most-fee AMOUNT", "What it may take of your ledger for a transaction. [LEASEHOLD_MOST_FEE]"),
+        option(
+            "--most-fee AMOUNT", "What it may take of your ledger for a transaction. [LEASEHOLD_MOST_FEE]"
+        ),
     ] = None,
     debug: Annotated[bool, option("--debug", "Print tracebacks.")] = False,
     version: Annotated[

@@ -24,7 +24,9 @@ class GaslessOptions:
     ] = None
     coin_price: Annotated[
         str | None,
-        option("--coin-price AMOUNT", "What one of the chain's coins is worth in the pool's token, for that."),
+        option(
+            "--coin-price AMOUNT", "What one of the chain's coins is worth in the pool's token, for that."
+        ),
     ] = None
     fees_to: Annotated[
         str | None, option("--fees-to ADDRESS", "Into whose ledger its fees go; else that wallet's.")
@@ -88,7 +90,7 @@ async def run_gateway(
     ws: Annotated[
         list[str] | None, option("--ws URL", "A node that announces blocks by WebSocket; several times.")
     ] = None,
-    gasless: GaslessOptions = GaslessOptions(),  # noqa: B008  # frozen
+    gasless: GaslessOptions = GaslessOptions(),  # frozen
 ) -> None:
     """Serve the pool to browsers until somebody ends it: search, leases, live updates. It holds no key but, if told to,
     one of gas money.

@@ -242,7 +242,8 @@ async def _opened(
             group = await read_safe(rpc, parse_address(group.address), deployment.chain_id)
         if group is not None:
             other = group.address(deployment.accounts)
-        reader, sender = Pool(rpc, deployment), None
+        reader = Pool(rpc, deployment)
+        sender: Sends | None = None
         locked = signer if isinstance(signer, LockedWallet) else None
         if locked is not None:
             locked.tell = observer.asked_on_device

@@ -59,7 +59,7 @@ A = TypeVar("A", bound=BaseModel)
 
 @dataclass(frozen=True)
 class GaslessBy:
-    """Who sends, and for how much at most. gateway: its address. most: whole tokens that one transaction's fee may be."""
+    """Who sends. gateway: its address. most: whole tokens that its fee for one transaction may be."""
 
     gateway: str
     most: Decimal | str
@@ -172,7 +172,7 @@ class GaslessSender:
         raise GaslessUnknown(signed.deadline)
 
     async def _asked(self, path: str, body: BaseModel, kind: type[A]) -> A:
-        """What the gateway answers. Raises GaslessRefused with its words; _Silent where it gives no answer that is one."""
+        """What the gateway answers. Raises GaslessRefused with its words; _Silent where that is no answer."""
         address = self._by.gateway.rstrip("/") + "/api/v1/gasless" + path
         content, headers = body.model_dump_json().encode(), {"content-type": "application/json"}
         try:

@@ -18,8 +18,8 @@ from leasehold.market import MarketError
     advice="choose another gateway, or send it yourself with some of the chain's coin for gas.",
 )
 class GaslessRefused(MarketError):
-    """It says so itself, in its own words. until: unix seconds up to which somebody who has kept what was signed may send
-    it all the same; 0 where nothing was signed. What is signed anew before then takes its place.
+    """It says so itself, in its own words. until: unix seconds up to which somebody who has kept what was signed may
+    send it all the same; 0 where nothing was signed. What is signed anew before then takes its place.
     """
 
     reason: str

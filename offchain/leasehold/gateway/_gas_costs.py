@@ -1,8 +1,8 @@
 """What gas costs in the pool's token, and how much of it may be lost.
 
-Whoever sends for others pays gas for what reverts, too: between being tried and being mined the calls of a stranger meet
-another state, by chance or because he made it so. That cannot be excluded, so it is bounded: by account and network, and
-for all together by a day.
+Whoever sends for others pays gas for what reverts, too: between being tried and being mined the calls of a stranger
+meet another state, by chance or because he made it so. That cannot be excluded, so it is bounded: by account and
+network, and for all together by a day.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class FeeTooLow(GatewayRefusal):
 
 @dataclass(frozen=True)
 class GasPricing:
-    """coin_price: token units for one coin of the chain. most_price: wei for a unit of gas, above which nothing is sent."""
+    """coin_price: token units for one coin of the chain. most_price: wei for a unit of gas that is paid at most."""
 
     coin_price: int
     most_price: int
@@ -56,7 +56,9 @@ class GasPricing:
     def check_price(self, price: int) -> None:
         """Raises NotServed while gas is dearer than the operator lets it be."""
         if price > self.most_price:
-            raise NotServed("Gas is dearer now than this gateway pays;", "try again later, or send it yourself.")
+            raise NotServed(
+                "Gas is dearer now than this gateway pays;", "try again later, or send it yourself."
+            )
 
     def check_fee(self, fee: int, gas: int, price: int) -> None:
         """Raises FeeTooLow where the fee does not pay for the gas at its present price."""

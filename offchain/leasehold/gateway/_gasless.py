@@ -49,8 +49,8 @@ from leasehold.errors import (
     TransactionTimeout,
     TypedDataError,
 )
-from leasehold.gateway._errors import GatewayRefusal
 from leasehold.gateway._bodies import json_body, read_json
+from leasehold.gateway._errors import GatewayRefusal
 from leasehold.gateway._gas_costs import GasLosses, GasPricing
 from leasehold.gateway._limits import CallRates
 from leasehold.gateway._parts import PartOf
@@ -68,10 +68,14 @@ WAITED: Final = 30.0
 """Seconds that an answer waits for the block."""
 MOST_AT_ONCE: Final = {"all": 8, "caller": 2}
 MOST_GAS: Final = 2_000_000
-_OWN_GAS: Final = 110_000  # of `execute` and the payment, where the account and the payee are new to all of it
+_OWN_GAS: Final = (
+    110_000  # of `execute` and the payment, where the account and the payee are new to all of it
+)
 _BEGINNING: Final = 21_000  # of a transaction, which one that has several calls pays once
 _MARGIN, _SPARE = 130, 70_000  # what `Sender` allows beyond an estimate, and more
-_SEARCHED: Final = 2_000  # blocks in which something that was done is looked for: what is signed is good for ten minutes
+_SEARCHED: Final = (
+    2_000  # blocks in which something that was done is looked for: what is signed is good for ten minutes
+)
 _MOST_BODY: Final = 64 * 1024
 
 
@@ -94,8 +98,8 @@ class _Flying:
 
 
 class Gasless:
-    """What the routes need. pool: read by `rpc`. sender: pays the gas. payee: whose ledger the fees go to. caller_of: by what
-    a caller is counted. waited: seconds an answer waits for the block.
+    """What the routes need. pool: read by `rpc`. sender: pays the gas. payee: whose ledger the fees go to. caller_of:
+    by what a caller is counted. waited: seconds an answer waits for the block.
     """
 
     def __init__(
@@ -189,7 +193,9 @@ class Gasless:
         await self._check(signed)
         digest, flying = signed.message.digest(self._domain), self._flying.get(signed.account)
         if flying is not None and flying.digest != digest:
-            raise Conflicting("Something else that the account signed is under way;", "wait until it is done.")
+            raise Conflicting(
+                "Something else that the account signed is under way;", "wait until it is done."
+            )
         if flying is None:
             flying = self._begun(signed, digest, network)
         done, _ = await asyncio.wait({flying.task}, timeout=self._waited)
@@ -248,12 +254,14 @@ class Gasless:
             return await self._sent(signed, data, paid)
 
     async def _sent(self, signed: GaslessCalls, data: bytes, paid: Callable[[], None]) -> Receipt:
-        """Sends it. What was mined and reverted stays lost, unless somebody else had sent the same: then the fee is here."""
+        """What was mined and reverted stays lost, unless somebody else had sent the same: then the fee is here."""
         try:
             receipt = await self._sender.send(self._accounts.address, data)
         except GasFundsLow as error:
             paid()
-            raise NotServed("This gateway has no gas money left;", "use another, or tell its operator.") from error
+            raise NotServed(
+                "This gateway has no gas money left;", "use another, or tell its operator."
+            ) from error
         except ChainError as error:
             if not _may_be_mined(error):
                 paid()
@@ -292,7 +300,9 @@ def _call(sender: str, target: str, data: bytes) -> Mapping[str, str]:
 
 def _check_gas(gas: int) -> None:
     if gas > MOST_GAS:
-        raise BadRequest(f"That takes {gas} gas, and {MOST_GAS} are sent for others at most;", "do less at once.")
+        raise BadRequest(
+            f"That takes {gas} gas, and {MOST_GAS} are sent for others at most;", "do less at once."
+        )
 
 
 def _may_be_mined(error: ChainError) -> bool:

@@ -65,7 +65,10 @@ def served(chain: PoolChain) -> httpx.AsyncBaseTransport:
 
 
 def sender_of(
-    chain: PoolChain, transport: httpx.AsyncBaseTransport, by: GaslessBy = BY, observer: Observer | None = None
+    chain: PoolChain,
+    transport: httpx.AsyncBaseTransport,
+    by: GaslessBy = BY,
+    observer: Observer | None = None,
 ) -> GaslessSender:
     return GaslessSender(
         chain.rpc, RENTER, chain.pool(), by, observer or Observer(), sleep=at_once, transport=transport
@@ -130,7 +133,7 @@ class Hostile(httpx.AsyncBaseTransport):
         body = orjson.loads(await request.aread())
         if request.url.path.endswith("/quotes"):
             quote = {"payee": self.chain.address(PAYEE), "fee": self.fee, "gas": 1, "valid_until": 1}
-            return httpx.Response(200, json=quote)
+            return answered(200, quote)
         self.signed = SignedGasless.model_validate(body)
         if self.does is not None:
             await self.does(self.signed)
@@ -138,12 +141,17 @@ class Hostile(httpx.AsyncBaseTransport):
         return self.answer(body)
 
 
+def answered(status: int, body: object) -> httpx.Response:
+    """As it comes off a connection: read once."""
+    return httpx.Response(status, stream=httpx.ByteStream(orjson.dumps(body)))
+
+
 def says_done(_: object) -> httpx.Response:
-    return httpx.Response(200, json={"transaction": "0x" + "ab" * 32, "block": 7})
+    return answered(200, {"transaction": "0x" + "ab" * 32, "block": 7})
 
 
 def refuses(_: object) -> httpx.Response:
-    return httpx.Response(409, json={"detail": "Not today.", "code": "no"})
+    return answered(409, {"detail": "Not today.", "code": "no"})
 
 
 def is_gone(_: object) -> httpx.Response:
@@ -151,7 +159,7 @@ def is_gone(_: object) -> httpx.Response:
 
 
 def says_nonsense(_: object) -> httpx.Response:
-    return httpx.Response(200, content=b"[" * 100_000)
+    return answered(200, ["x"] * 100_000)
 
 
 def withdrawing(chain: PoolChain, gateway: Hostile) -> Any:
@@ -180,7 +188,9 @@ async def test_a_fee_that_is_none(funded: PoolChain, fee: str) -> None:
 
 
 @pytest.mark.parametrize("answer", [says_done, is_gone, says_nonsense])
-async def test_what_it_says_it_did_is_looked_up(funded: PoolChain, answer: Callable[..., httpx.Response]) -> None:
+async def test_what_it_says_it_did_is_looked_up(
+    funded: PoolChain, answer: Callable[..., httpx.Response]
+) -> None:
     """It has the signature and has sent nothing: nobody is told that it is done, but until when it may be."""
     with pytest.raises(GaslessUnknown) as unknown:
         await withdrawing(funded, Hostile(funded, answer=answer))
@@ -188,7 +198,9 @@ async def test_what_it_says_it_did_is_looked_up(funded: PoolChain, answer: Calla
 
 
 @pytest.mark.parametrize("answer", [refuses, is_gone, says_nonsense, says_done])
-async def test_what_it_did_is_found_whatever_it_says(funded: PoolChain, answer: Callable[..., httpx.Response]) -> None:
+async def test_what_it_did_is_found_whatever_it_says(
+    funded: PoolChain, answer: Callable[..., httpx.Response]
+) -> None:
     """One that takes the fee, does it, and says no, would have it paid for twice."""
 
     async def does(signed: SignedGasless) -> None:

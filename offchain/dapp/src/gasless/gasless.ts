@@ -19,8 +19,8 @@ import {
   numberToHex,
   type PublicClient,
   slice,
-  toHex,
   type TransactionReceipt,
+  toHex,
 } from "viem";
 import { gateway, isAlone } from "../api/gateway";
 import { type Deed, type GaslessStage, type Pool, problemOf, readHead } from "../chain";
@@ -105,12 +105,12 @@ const AMOUNT = /^[0-9]{1,29}$/;
 
 /** The gateway's price for these calls; null where they are none that it sends. */
 async function askFee(account: Address, calls: readonly Call[]): Promise<Fee | null> {
-  const said = await gateway.post<{ fee?: unknown; payee?: unknown }>("gasless/quotes", { account, calls }).catch(
-    (error: unknown) => {
+  const said = await gateway
+    .post<{ fee?: unknown; payee?: unknown }>("gasless/quotes", { account, calls })
+    .catch((error: unknown) => {
       if (error instanceof Problem && error.code === "not-gasless") return null;
       throw error;
-    },
-  );
+    });
   if (said === null) return null;
   const { fee, payee } = said;
   if (typeof fee !== "string" || !AMOUNT.test(fee) || typeof payee !== "string" || !isAddress(payee)) {

@@ -12,7 +12,15 @@ import {
 import { gateway, isAlone } from "../api/gateway";
 import type { PoolWhole } from "../api/pools";
 import { usePool } from "../api/queries";
-import { type ClaimedPool, checkRemembered, type Deed, type GaslessStage, type Pool, readPool, type Sender } from "../chain";
+import {
+  type ClaimedPool,
+  checkRemembered,
+  type Deed,
+  type GaslessStage,
+  type Pool,
+  readPool,
+  type Sender,
+} from "../chain";
 import { useWallet } from "./useWallet";
 
 const POLL = 1_000;
