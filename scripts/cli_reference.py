@@ -56,6 +56,8 @@ MEANINGS = {
     "password": "the wallet's password",
     "docker_config": "what `docker login` has left: read to find private images, and given to no machine",
     "documents_timeout": "seconds to wait for one machine's document",
+    "gasless": "a gateway that sends what your wallet signs, where it has no coin for gas",
+    "most_fee": "what that gateway may take out of your ledger for one transaction, in whole tokens",
 }
 
 
