@@ -53,6 +53,10 @@ class GasPricing:
         """Token units that pay for so much, rounded up."""
         return -(-wei * self.coin_price // COIN)
 
+    def in_wei(self, fee: int) -> int:
+        """What a fee is worth, rounded down."""
+        return fee * COIN // self.coin_price
+
     def check_price(self, price: int) -> None:
         """Raises NotServed while gas is dearer than the operator lets it be."""
         if price > self.most_price:
@@ -74,16 +78,18 @@ class GasLosses:
         self._each = TokenBuckets(RateLimit(MOST_FAILED, DAY), now)
 
     @contextmanager
-    def risked(self, wei: int, account: str, network: str) -> Iterator[Callable[[], None]]:
-        """Counts as lost what is sent inside, until the yielded function says that it is paid for. What is refused
-        without being sent says so, too. Raises Busy where too much was lost already.
+    def risked(self, wei: int, account: str, network: str) -> Iterator[Callable[[int], None]]:
+        """Counts as lost what is sent inside, until the yielded function is told how many wei really were: none where
+        it was paid for, or refused without being sent. Raises Busy where too much was lost already.
         """
         taken: list[tuple[TokenBuckets, str, float]] = []
 
-        def back() -> None:
+        def back(lost: int) -> None:
             while taken:
                 bucket, key, tokens = taken.pop()
                 bucket.spend(key, -tokens)
+                if bucket is self._all:
+                    bucket.spend(key, float(lost))
 
         for bucket, key, tokens in (
             (self._each, account, 1.0),
@@ -91,7 +97,7 @@ class GasLosses:
             (self._all, "", float(wei)),
         ):
             if wait := bucket.wait(key, tokens):
-                back()
+                back(0)
                 raise Busy("Too much that was sent for others failed;", "send it yourself, or later.", wait)
             taken.append((bucket, key, tokens))
         yield back

@@ -250,25 +250,27 @@ class Gasless:
         _check_gas(gas)
         self._pricing.check_fee(signed.fee, gas, price)
         most = (gas * _MARGIN // 100 + _SPARE) * min(2 * price, self._pricing.most_price)
-        with self._losses.risked(most, signed.account, network) as paid:
-            return await self._sent(signed, data, paid)
+        with self._losses.risked(most, signed.account, network) as lost:
+            return await self._sent(signed, data, lost)
 
-    async def _sent(self, signed: GaslessCalls, data: bytes, paid: Callable[[], None]) -> Receipt:
+    async def _sent(self, signed: GaslessCalls, data: bytes, lost: Callable[[int], None]) -> Receipt:
         """What was mined and reverted stays lost, unless somebody else had sent the same: then the fee is here."""
         try:
             receipt = await self._sender.send(self._accounts.address, data)
         except GasFundsLow as error:
-            paid()
+            lost(0)
             raise NotServed(
                 "This gateway has no gas money left;", "use another, or tell its operator."
             ) from error
         except ChainError as error:
             if not _may_be_mined(error):
-                paid()
+                lost(0)
             if (done := await self._done(signed)) is None:
                 raise
-            receipt = done
-        paid()
+            lost(0)  # the fee is here, and somebody else paid for the gas
+            return done
+        cost = receipt.gas_used * receipt.gas_price
+        lost(max(0, cost - self._pricing.in_wei(signed.fee)))  # gas became dearer while it waited
         return receipt
 
     async def _done(self, signed: GaslessCalls) -> Receipt | None:

@@ -397,9 +397,13 @@ def test_what_is_paid_for_counts_for_nothing() -> None:
     losses = GasLosses(10 * UNIT, Clock())
     for _ in range(100):
         with losses.risked(9 * UNIT, "somebody", "somewhere") as paid:
-            paid()
-            paid()  # a second time gives nothing back
-    with losses.risked(9 * UNIT, "somebody", "somewhere"):
+            paid(0)
+            paid(0)  # a second time gives nothing back
+    with losses.risked(9 * UNIT, "somebody", "somewhere") as paid:
+        paid(2 * UNIT)  # gas became dearer
+    with pytest.raises(Busy), losses.risked(9 * UNIT, "somebody", "somewhere"):
+        pass
+    with losses.risked(8 * UNIT, "somebody", "somewhere"):
         pass
     with pytest.raises(Busy), losses.risked(9 * UNIT, "another", "elsewhere"):
         pass
