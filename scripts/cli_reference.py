@@ -41,6 +41,8 @@ Made from the commands by `python scripts/cli_reference.py`; do not edit.
 * With `--as-group NAME` a command sends nothing: it writes a proposal, which so many of the group's signers approve
   (`group approve`) and anybody then sends (`group execute`). With `--for-account ADDRESS` it acts as that account's
   delegate. Either pays from that account's ledger alone.
+* With `--gasless URL --most-fee AMOUNT`, before the command, a gateway sends what the wallet signs and is paid for it
+  out of the account's ledger, as everything is then: for a wallet without the chain's coin.
 * A wallet's password is asked for at the terminal, or read from `--password-file`, or from `LEASEHOLD_PASSWORD`.
 * An error is one sentence on stderr that says what to do next. `--debug`, before the command, prints the traceback.
 * `leasehold --install-completion` installs completion for bash, zsh, fish or PowerShell.
@@ -56,6 +58,8 @@ MEANINGS = {
     "password": "the wallet's password",
     "docker_config": "what `docker login` has left: read to find private images, and given to no machine",
     "documents_timeout": "seconds to wait for one machine's document",
+    "gasless": "a gateway that sends what your wallet signs, where it has no coin for gas",
+    "most_fee": "what that gateway may take out of your ledger for one transaction, in whole tokens",
 }
 
 

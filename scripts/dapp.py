@@ -35,7 +35,7 @@ FUNCTIONS: Final = {
     "accounts", "addStake", "balanceOf", "cancelUnstarted", "claim", "close", "companions", "delist", "deposit",
     "depositWithPermit", "extend", "gated", "leaseOf", "machineCount", "machineOf", "multicall", "open", "owner",
     "params", "paramsVersion", "paused", "proposedParams", "reject", "relist", "retire", "setTerms", "token",
-    "treasury", "unstake", "withdraw",
+    "transfer", "treasury", "unstake", "withdraw",
 }  # fmt: skip
 """What the pages read and send of the pool. A browser loads no ABI that it never encodes with."""
 EVENTS: Final = {

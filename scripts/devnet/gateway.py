@@ -22,13 +22,18 @@ class GatewayNotUp(RuntimeError):
 
 
 @contextlib.contextmanager
-def gateway(world: World, name: str = "gateway", port: int = 0, *more: str) -> Iterator[str]:
+def gateway(
+    world: World, name: str = "gateway", port: int = 0, *more: str, coin_price: str | None = None
+) -> Iterator[str]:
     """A gateway of the world's pool, and the address at which it serves. port: 0 takes a free one. more: further
-    arguments of its command.
+    arguments of its command. coin_price: it sends for renters without gas money, at so many tokens a coin.
 
     Its agents are on this computer's loopback, which a gateway calls only where its operator says so.
     """
     party: Party = world.party(name)
+    if coin_price is not None:
+        world.fund(party.wallet("sender"))
+        more = (*more, "--gasless-wallet", "sender", "--coin-price", coin_price)
     address = f"127.0.0.1:{port or free_port()}"
     command = ["gateway", "run", "--listen", address, "--dapp", str(DAPP), "--ws", world.anvil.ws_url]
     process = party.popen(*command, "--agents-in", "127.0.0.0/8", *more)

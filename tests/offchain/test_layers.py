@@ -15,6 +15,7 @@ DOORS = (
     "checkpoints",
     "commits",
     "copying",
+    "gasless",
     "groups",
     "guard",
     "overview",

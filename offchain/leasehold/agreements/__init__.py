@@ -23,7 +23,19 @@ if TYPE_CHECKING:
         unhex,
         write_file,
     )
-    from leasehold.agreements._errors import FileRefused
+    from leasehold.agreements._errors import FileRefused, NotGasless
+    from leasehold.agreements._gasless import (
+        MOST_GASLESS_CALLS,
+        GaslessCall,
+        GaslessOutcome,
+        GaslessQuote,
+        GaslessTerms,
+        GaslessWish,
+        SignedGasless,
+        calls_said,
+        check_gasless,
+        said_calls,
+    )
     from leasehold.agreements._group import GroupTerms
     from leasehold.agreements._proposal import (
         LIFETIME,
@@ -47,6 +59,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LIFETIME",
+    "MOST_GASLESS_CALLS",
     "AcceptTransfer",
     "AcceptanceFile",
     "AccessFile",
@@ -54,8 +67,14 @@ __all__ = [
     "CallReader",
     "Document",
     "FileRefused",
+    "GaslessCall",
+    "GaslessOutcome",
+    "GaslessQuote",
+    "GaslessTerms",
+    "GaslessWish",
     "GroupTerms",
     "Hex",
+    "NotGasless",
     "Offer",
     "OfferFile",
     "Proposal",
@@ -63,8 +82,11 @@ __all__ = [
     "QuoteRequestFile",
     "Session",
     "SignatureFile",
+    "SignedGasless",
     "accounts_domain",
     "call_json",
+    "calls_said",
+    "check_gasless",
     "check_place",
     "gather_signatures",
     "kind_in",
@@ -72,6 +94,7 @@ __all__ = [
     "pool_domain",
     "propose_calls",
     "read_file",
+    "said_calls",
     "type_name",
     "unhex",
     "write_file",
@@ -80,7 +103,11 @@ __all__ = [
 _PARTS = {
     "_calls": ("CallReader", "call_json"),
     "_document": ("Address", "Document", "Hex", "kind_in", "read_file", "type_name", "unhex", "write_file"),
-    "_errors": ("FileRefused",),
+    "_errors": ("FileRefused", "NotGasless"),
+    "_gasless": (
+        "MOST_GASLESS_CALLS", "GaslessCall", "GaslessOutcome", "GaslessQuote", "GaslessTerms", "GaslessWish",
+        "SignedGasless", "calls_said", "check_gasless", "said_calls",
+    ),
     "_group": ("GroupTerms",),
     "_proposal": (
         "LIFETIME", "Proposal", "ProposalFile", "SignatureFile", "gather_signatures", "load_proposal",

@@ -1,6 +1,7 @@
 """Why what people sign together is refused.
 
 LeaseholdError
+├── NotGasless                      a call that nobody else sends
 └── FileRefused                     a proposal, signature, acceptance or offer
     ├── FileUnwritable
     ├── OfAnotherPool
@@ -89,3 +90,15 @@ class NotOfThisLease(FileRefused):
 
     lease: int
     account: str
+
+
+@error_type(
+    "not-gasless",
+    problem="This cannot be sent by somebody else ({reason})",
+    advice="send it yourself, with some of the chain's coin for gas.",
+)
+class NotGasless(LeaseholdError):
+    """A call that takes the wallet's tokens, asks a stranger's contract, or is none of this pool's."""
+
+    exit_code = 12
+    reason: str

@@ -49,6 +49,11 @@ if TYPE_CHECKING:
     from leasehold.chain._eip712 import (
         Call,
     )
+    from leasehold.chain._gasless_calls import (
+        GASLESS_KEY,
+        GASLESS_SECONDS,
+        GaslessCalls,
+    )
     from leasehold.chain._generated import (
         events as _events,
     )
@@ -215,6 +220,8 @@ if TYPE_CHECKING:
 __all__ = [
     "CELLS_PER_GPU",
     "CLOSING_SECONDS",
+    "GASLESS_KEY",
+    "GASLESS_SECONDS",
     "SCHEMA",
     "UNLIMITED",
     "ZERO_ADDRESS",
@@ -248,6 +255,7 @@ __all__ = [
     "FaultRecord",
     "FaultState",
     "Faults",
+    "GaslessCalls",
     "GroupRecord",
     "Income",
     "IndexBroken",
@@ -349,6 +357,7 @@ _PARTS = {
     "_decode": ("decode_log",),
     "_deployment": ("Deployment", "DeploymentMissing"),
     "_eip712": ("Call",),
+    "_gasless_calls": ("GASLESS_KEY", "GASLESS_SECONDS", "GaslessCalls"),
     "_glance": ("head_at_a_glance",),
     "_ids": ("InvalidCid", "cid_from_bytes", "cid_of_digest", "cid_to_bytes", "digest_of_cid"),
     "_index_changes": ("IndexChange",),

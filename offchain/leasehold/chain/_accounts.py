@@ -2,9 +2,17 @@
 
 from collections.abc import Sequence
 
+from eth_utils.crypto import keccak
+
 from leasehold.chain._contract import Contract
 from leasehold.chain._eip712 import Call
+from leasehold.chain._past import logs_since
+from leasehold.chain._sender import receipt_of
+from leasehold.chain._typed import Execute
 from leasehold.chain._types import Delegation, Receipt
+from leasehold.errors import InvalidNonce
+
+_EXECUTED = "0x" + keccak(text="Executed(address,uint256,address)").hex()
 
 
 class AccountsContract(Contract):
@@ -17,6 +25,35 @@ class AccountsContract(Contract):
     ) -> Receipt:
         """Makes `calls` as `account`, whoever sends them. proof: over the `Execute` digest."""
         return await self._write("execute", account, list(calls), nonce, deadline, proof)
+
+    async def executed(self, execution: Execute, *, since: int) -> Receipt | None:
+        """The transaction by which this was done, whoever sent it; `None` where nothing with its nonce is in a block
+        from `since` on. Raises InvalidNonce where other calls have used up the nonce, or it cannot be told.
+        """
+        account, nonce = bytes.fromhex(execution.account[2:]), execution.nonce
+        topics = [_EXECUTED, "0x" + account.rjust(32, b"\0").hex(), f"0x{nonce:064x}"]
+        logs = await logs_since(self._rpc, since, address=self.address, topics=topics)
+        if not logs:
+            return None
+        tx_hash = logs[0]["transactionHash"]
+        sent, raw = await self._rpc.batch(
+            [("eth_getTransactionByHash", [tx_hash]), ("eth_getTransactionReceipt", [tx_hash])]
+        )
+        if sent is None or raw is None:  # a reorganisation between two questions
+            return None
+        if not self._says(execution, bytes.fromhex(str(sent["input"])[2:])):
+            raise InvalidNonce(nonce, nonce + 1)
+        return receipt_of(raw)
+
+    def _says(self, execution: Execute, data: bytes) -> bool:
+        """Whether calldata is an `execute` of exactly this, by whichever proof."""
+        try:
+            said = self._function("execute").arguments(data)
+        except ValueError:
+            return False
+        calls = tuple(Call(call["target"], bytes(call["data"])) for call in said["calls"])
+        named = (said["account"], calls, said["nonce"], said["deadline"])
+        return named == (execution.account, execution.calls, execution.nonce, execution.deadline)
 
     async def is_authorized(self, account: str, digest: bytes, proof: bytes) -> bool:
         """Whether `proof` shows that `account` approved `digest`."""

@@ -42,13 +42,26 @@ def configure(
     home: Annotated[
         Path | None, option("--home DIR", "Keys, settings and the index. [LEASEHOLD_HOME]")
     ] = None,
+    gasless: Annotated[
+        str | None,
+        option(
+            "--gasless URL",
+            "A gateway that sends what your wallet signs, where it has no coin for gas. [LEASEHOLD_GASLESS]",
+        ),
+    ] = None,
+    most_fee: Annotated[
+        str | None,
+        option(
+            "--most-fee AMOUNT", "What it may take of your ledger for a transaction. [LEASEHOLD_MOST_FEE]"
+        ),
+    ] = None,
     debug: Annotated[bool, option("--debug", "Print tracebacks.")] = False,
     version: Annotated[
         bool, option("--version", "Print the version.", is_eager=True, callback=_version)
     ] = False,
 ) -> None:
     """What holds for every command."""
-    ctx.obj = Globals(home, deployment, tuple(rpc or ()), ipfs, debug)
+    ctx.obj = Globals(home, deployment, tuple(rpc or ()), ipfs, debug, gasless, most_fee)
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from leasehold.cli._finishing import say_ordered
 from leasehold.cli._hints import said as said_of
 from leasehold.cli._output import Output
 from leasehold.client import (
+    GaslessBy,
     LockedWallet,
     Observer,
     Plan,
@@ -29,7 +30,7 @@ from leasehold.client import (
     proposal_json,
     refusal_of,
 )
-from leasehold.errors import ContractError
+from leasehold.errors import ContractError, SettingsError
 from leasehold.market import Json, format_time
 
 if TYPE_CHECKING:
@@ -68,12 +69,25 @@ async def open_session(
         sends=signs,
         documents_timeout=settings.documents_timeout,
         docker_config=settings.docker_config.expanduser(),
+        gasless=gasless_by(call) if signs else None,
     )
     async with opening as client:
         if signs and client.group is None and wallet is not None:
             call.out.if_interrupted = "Interrupted: nothing was sent."
             await wallet.unlock()
         yield client
+
+
+def gasless_by(call: Invocation) -> GaslessBy | None:
+    """Which gateway sends, where one is named; a group sends nothing. Raises SettingsError."""
+    gateway, most = call.settings.gasless, call.settings.most_fee
+    if gateway is None or call.group is not None:
+        return None
+    if most is None:
+        raise SettingsError(
+            "A gateway that sends is named, and not for how much", "say --most-fee AMOUNT before the command."
+        )
+    return GaslessBy(gateway, most)
 
 
 @asynccontextmanager
@@ -174,6 +188,9 @@ class Narrator(Observer):
 
     def asked_on_device(self, what: str) -> None:
         self._out.warn(what)
+
+    def gasless_fee(self, amount: str, payee: str) -> None:
+        self._out.say(f"Sending it costs {amount} out of your ledger, into that of {payee}.")
 
     def signed(self, transaction: str, nonce: int) -> None:
         self._before = self._out.if_interrupted

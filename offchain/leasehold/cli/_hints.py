@@ -55,6 +55,8 @@ HINTS: Final[dict[str, str]] = {
     "resize-taken": "take another share, or move the lease with `leasehold move`.",
     "ledger-too-low": "run `leasehold wallet deposit {missing:tokens} --to {account}` first.",
     "allowance-too-low": _APPROVE,
+    "gasless-fee-too-high": "raise --most-fee, or leave --gasless away.",
+    "not-gasless": "leave --gasless away, and have some of the chain's coin for gas.",
     "nothing-opened": "Choose another machine, or pass --without-agent to open the lease all the same.",
     "not-started-in-time": "take {deposit:money} back with `leasehold close {lease:lease}`, which refunds all of it.",
     "rejected-unstarted": "see `leasehold show {lease:lease}`.",

@@ -34,6 +34,8 @@ class Globals:
     rpc: tuple[str, ...] = ()
     ipfs: str | None = None
     debug: bool = False
+    gasless: str | None = None
+    most_fee: str | None = None
 
 
 def option(spelled: str, text: str | None = None, **more: Any) -> Any:

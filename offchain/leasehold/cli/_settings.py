@@ -25,6 +25,8 @@ def load_settings(given: Globals) -> Settings:
         "deployment": given.deployment,
         "rpc": given.rpc or None,
         "ipfs": given.ipfs,
+        "gasless": given.gasless,
+        "most_fee": given.most_fee,
     }
     typed = {name: value for name, value in options.items() if value is not None}
     settings = read_settings(_environment() | typed)

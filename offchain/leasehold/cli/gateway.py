@@ -2,15 +2,58 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from leasehold.cli._command import ANSWERS, Invocation, shared
+from leasehold.cli._command import ANSWERS, PASSWORD_FILE, Invocation, shared
 from leasehold.cli._options import option
 from leasehold.errors import SettingsError
 
+if TYPE_CHECKING:
+    from leasehold.gateway import GaslessSettings
 
-@shared(ANSWERS, "run")
+
+@dataclass(frozen=True)
+class GaslessOptions:
+    """With which key a gateway sends for renters without gas money, and for how much."""
+
+    gasless_wallet: Annotated[
+        str | None,
+        option("--gasless-wallet NAME", "Send for renters without gas money, with this wallet's gas money."),
+    ] = None
+    coin_price: Annotated[
+        str | None,
+        option(
+            "--coin-price AMOUNT", "What one of the chain's coins is worth in the pool's token, for that."
+        ),
+    ] = None
+    fees_to: Annotated[
+        str | None, option("--fees-to ADDRESS", "Into whose ledger its fees go; else that wallet's.")
+    ] = None
+
+    async def settings(self, call: Invocation) -> GaslessSettings | None:
+        """As the gateway takes it. Raises SettingsError, WalletError, InvalidAmount, InvalidInput."""
+        if self.gasless_wallet is None:
+            if self.coin_price is not None or self.fees_to is not None:
+                raise SettingsError("--coin-price and --fees-to are of --gasless-wallet", "name the wallet.")
+            return None
+        if self.coin_price is None:
+            raise SettingsError("--gasless-wallet takes a price", "say --coin-price, such as 2500.")
+        from leasehold.client import parse_address
+        from leasehold.gateway import GaslessSettings
+        from leasehold.market import parse_amount
+
+        payee = None if self.fees_to is None else parse_address(self.fees_to)
+        price = parse_amount(self.coin_price, call.deployment.token_decimals)
+        if not price:
+            raise SettingsError("A coin that is worth nothing pays for no gas", "name its price.")
+        wallet = call.known_wallet(self.gasless_wallet)
+        signer = await call.home.keystore.unlock(wallet.name, call.password(wallet.name))
+        return GaslessSettings(signer, price, payee)
+
+
+@shared(ANSWERS | PASSWORD_FILE, "run")
 async def run_gateway(
     call: Invocation,
     listen: Annotated[
@@ -47,8 +90,10 @@ async def run_gateway(
     ws: Annotated[
         list[str] | None, option("--ws URL", "A node that announces blocks by WebSocket; several times.")
     ] = None,
+    gasless: GaslessOptions = GaslessOptions(),  # frozen
 ) -> None:
-    """Serve the pool to browsers until somebody ends it: search, leases, live updates. It holds no key.
+    """Serve the pool to browsers until somebody ends it: search, leases, live updates. It holds no key but, if told to,
+    one of gas money.
 
     Of the options before the command, `--rpc` names the chain's nodes, `--ipfs` its own Kubo node, and `--home` the
     folder of its files.
@@ -71,6 +116,7 @@ async def run_gateway(
         documents_timeout=call.settings.documents_timeout,
         sites=tuple(site or ()),
         agents_in=tuple(agents_in or ()),
+        gasless=await gasless.settings(call),
     )
     call.out.if_interrupted = "Interrupted: the gateway serves nobody any more."
 

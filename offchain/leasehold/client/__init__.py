@@ -180,6 +180,8 @@ if TYPE_CHECKING:
         HostUpdated,
     )
     from leasehold.client._forwarding import ForwardedPort, forwarded_port
+    from leasehold.client._gasless import GaslessBy, GaslessFee, GaslessSender
+    from leasehold.client._gasless_errors import GaslessFeeTooHigh, GaslessRefused, GaslessUnknown
     from leasehold.client._glance import (
         search_at_a_glance,
     )
@@ -724,6 +726,12 @@ __all__ = [
     "FleetUpdated",
     "ForwardedPort",
     "Gap",
+    "GaslessBy",
+    "GaslessFee",
+    "GaslessFeeTooHigh",
+    "GaslessRefused",
+    "GaslessSender",
+    "GaslessUnknown",
     "GetCheckpoint",
     "GetPlan",
     "GiveNotice",
@@ -1149,6 +1157,8 @@ _PARTS = {
     "_fleet_joining": ("FleetJoin", "FleetJoined", "FleetJoinPlan", "HostJoined", "HostLeft", "machine_file"),
     "_fleet_updating": ("ChangingHost", "FleetUpdate", "FleetUpdated", "FleetUpdatePlan", "HostUpdated"),
     "_forwarding": ("ForwardedPort", "forwarded_port"),
+    "_gasless": ("GaslessBy", "GaslessFee", "GaslessSender"),
+    "_gasless_errors": ("GaslessFeeTooHigh", "GaslessRefused", "GaslessUnknown"),
     "_glance": ("search_at_a_glance",),
     "_group_changes": ("AskForSession", "AskForSessionPlan", "RescueTokens", "RotateGroup", "RotatePlan"),
     "_groups": (

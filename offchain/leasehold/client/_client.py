@@ -34,6 +34,7 @@ from leasehold.client._errors import (
     PlanUsed,
     WalletNeeded,
 )
+from leasehold.client._gasless import GaslessSender
 from leasehold.client._images import PinnedWorkload, pin, resolver
 from leasehold.client._index import SharedIndex
 from leasehold.client._lease import TenantLease
@@ -135,6 +136,11 @@ class PoolClient:
         if self.other is not None:
             return self.other
         return self.wallet.address
+
+    @property
+    def ledger_only(self) -> bool:
+        """Whether everything is paid from the account's ledger, because somebody else sends for it."""
+        return self.other is not None or isinstance(self.sender, GaslessSender)
 
     @property
     def wallet(self) -> Signer:
@@ -435,7 +441,7 @@ class PoolClient:
             self.account,
             blocks=self.ipfs,
             now=self.now,
-            ledger_only=self.other is not None,
+            ledger_only=self.ledger_only,
         )
 
     def renter(self) -> Renter:
@@ -448,7 +454,7 @@ class PoolClient:
             blocks=self.ipfs,
             courier=self.hand_over,
             now=self.now,
-            ledger_only=self.other is not None,
+            ledger_only=self.ledger_only,
         )
 
     # ------------------------------------------------------------------------------------------------ the agents

@@ -27,12 +27,13 @@ from leasehold.chain import (
 from leasehold.chain.typed import Group, read_safe
 from leasehold.client._address import parse_address
 from leasehold.client._client import PoolClient
+from leasehold.client._gasless import GaslessBy, GaslessSender
 from leasehold.client._locked_wallet import LockedWallet, Password
 from leasehold.client._observer import Observer
 from leasehold.client._on_behalf import AsDelegate, Proposing
 from leasehold.client._permits import WithPermit
 from leasehold.client._safes import SafeAt
-from leasehold.client._tenant_errors import TwoActors
+from leasehold.client._tenant_errors import GaslessForOthers, TwoActors
 from leasehold.errors import ContractError, KeyMissing, LeaseholdError, WalletError
 from leasehold.home import DEFAULT_HOME, Home
 
@@ -128,6 +129,7 @@ def connect(
     sends: bool = True,
     documents_timeout: float = 10.0,
     docker_config: Path | None = None,
+    gasless: GaslessBy | None = None,
 ) -> Connecting:
     """Open a pool.
 
@@ -155,6 +157,8 @@ def connect(
         documents_timeout: seconds to wait for one machine's document.
         docker_config: the file of `docker login`, whose logins find private images by their tags; they go to no
             machine.
+        gasless: a gateway that sends what the wallet signs, for a wallet without the chain's coin. Everything is paid
+            from the ledger then, the gateway's fee with it.
 
     Raises:
         SettingsError: the deployment file cannot be read, or no such group is known. KeyMissing. InvalidInput: the
@@ -162,6 +166,8 @@ def connect(
     """
     if group is not None and account is not None:
         raise TwoActors
+    if gasless is not None and (group is not None or account is not None):
+        raise GaslessForOthers
     folder = home if isinstance(home, Home) else Home(Path(home).expanduser())
     return Connecting(
         _opened(
@@ -177,6 +183,7 @@ def connect(
             sends,
             documents_timeout,
             docker_config,
+            gasless,
         )
     )
 
@@ -223,6 +230,7 @@ async def _opened(
     sends: bool,
     documents_timeout: float,
     docker_config: Path | None,
+    gasless: GaslessBy | None,
 ) -> AsyncIterator[PoolClient]:
     other = parse_address(account) if account is not None else None
     async with AsyncExitStack() as stack:
@@ -234,12 +242,15 @@ async def _opened(
             group = await read_safe(rpc, parse_address(group.address), deployment.chain_id)
         if group is not None:
             other = group.address(deployment.accounts)
-        reader, sender = Pool(rpc, deployment), None
+        reader = Pool(rpc, deployment)
+        sender: Sends | None = None
         locked = signer if isinstance(signer, LockedWallet) else None
         if locked is not None:
             locked.tell = observer.asked_on_device
         signer = _Observed(signer, observer) if signer is not None else None
-        if sends:
+        if sends and gasless is not None and signer is not None:
+            sender = GaslessSender(rpc, signer, reader, gasless, observer)
+        elif sends:
             sender = _sender(rpc, signer, reader, observer, other, is_group=group is not None)
         client = PoolClient(
             home, deployment, rpc, Pool(rpc, deployment, sender), Token(rpc, deployment.token, sender), signer, sender,

@@ -29,7 +29,7 @@ async def from_ledger(client: PoolClient, amount: int) -> Payment:
     """
     funds = await client.renter().funds()
     missing = max(0, amount - funds.ledger)
-    if missing and client.other is not None:
+    if missing and client.ledger_only:
         raise LedgerTooLow(client.account, missing).in_money(client.money)
     if missing > funds.wallet:
         raise LedgerNotCovered(amount, funds.ledger, funds.wallet, missing - funds.wallet).in_money(

@@ -24,6 +24,9 @@ class Observer:
     def asked_on_device(self, what: str) -> None:
         """A hardware wallet asks its owner, who has to look there: what it has to show."""
 
+    def gasless_fee(self, amount: str, payee: str) -> None:
+        """What is signed next pays so much, with the token's symbol, into the ledger of `payee` for being sent."""
+
     def signed(self, transaction: str, nonce: int) -> None:
         """A transaction was signed: from now on it may be mined, whatever becomes of this process."""
 

@@ -2,6 +2,7 @@
 
 InvalidInput
 ├── TwoActors
+├── GaslessForOthers
 ├── NotTheTenant
 ├── NotADelegate
 ├── NoSuchService
@@ -38,6 +39,15 @@ from leasehold.market import InvalidInput, NotEnoughFunds
 @error_type("two-actors", problem="A group is no delegate", advice="name a group or an account, not both.")
 class TwoActors(InvalidInput):
     """A pool is to be opened for a group and for another account."""
+
+
+@error_type(
+    "gasless-for-others",
+    problem="A gateway sends for the wallet's own account alone",
+    advice="name no group and no other account.",
+)
+class GaslessForOthers(InvalidInput):
+    """A pool is to be opened for a group or another account, and without gas money."""
 
 
 @error_type(

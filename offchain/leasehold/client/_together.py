@@ -124,7 +124,7 @@ async def _payment(client: PoolClient, plans: Sequence[OnePlan[Sent]]) -> Paymen
     renter, amount = client.renter(), sum(payment.amount for payment in payments)
     funds = await renter.funds()
     pulled = max(0, amount - funds.ledger)
-    payment = Payment(amount, pulled, 0 if client.other is not None else max(0, pulled - funds.allowance))
+    payment = Payment(amount, pulled, 0 if client.ledger_only else max(0, pulled - funds.allowance))
     await renter.check_funds(payment)
     return payment
 

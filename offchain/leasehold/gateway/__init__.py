@@ -3,7 +3,8 @@
     settings = GatewaySettings(Deployment.load("pool.json"), Path("/var/lib/leasehold-gateway"))
     await serve(settings, "127.0.0.1", 8080)
 
-It decides nothing and holds no key: what it says of the chain its index says, and whoever doubts it asks the chain.
+It decides nothing, and holds no key but, where its operator gives it one, of gas money. What it says of the chain its
+index says, and whoever doubts it asks the chain.
 
 Its files, in order: `_settings`, `_errors`, `_problems`, `_describing` (the document that describes it), `_limits`,
 `_visitors` (whose address counts), `_words` (the library's things as JSON), `_documents`, `_board` (the machines,
@@ -11,7 +12,8 @@ searched), `_hub` (who is told what), `_facts` (what is asked of the chain itsel
 index's head), `_gateway` (what routes share), `_following`, the parts beside the index (who is signed in: `_refusals`,
 `_parts`, `_bodies`, `_places`, `_gateway_tables`, `_nonces`, `_sessions`, `_sign_in_message`, `_signing_in`; ways to
 agents: `_agent_paths`, `_lines`, `_relaying`, `_terminals`; the chain: `_rpc_calls`, `_rpc`; data: `_keeping`,
-`_uploads`, `_uploading`; groups: `_gathering`; all together: `_opened_parts`), then files of routes, `_site` (the
+`_uploads`, `_uploading`; groups: `_gathering`; renters without gas money: `_gas_costs`, `_gasless`; all together:
+`_opened_parts`), then files of routes, `_site` (the
 dApp's files), `_front` (headers, limits, last resort), `_app`, `_opening`, `_serving`.
 """
 
@@ -22,10 +24,11 @@ from leasehold._faces import face
 if TYPE_CHECKING:
     from leasehold.gateway._app import create_app, openapi
     from leasehold.gateway._serving import serve
-    from leasehold.gateway._settings import GatewaySettings
+    from leasehold.gateway._settings import GaslessSettings, GatewaySettings
     from leasehold.gateway._site import packaged_dapp
 
 __all__ = [
+    "GaslessSettings",
     "GatewaySettings",
     "create_app",
     "openapi",
@@ -36,7 +39,7 @@ __all__ = [
 _PARTS = {
     "_app": ("create_app", "openapi"),
     "_serving": ("serve",),
-    "_settings": ("GatewaySettings",),
+    "_settings": ("GaslessSettings", "GatewaySettings"),
     "_site": ("packaged_dapp",),
 }  # fmt: skip
 if not TYPE_CHECKING:

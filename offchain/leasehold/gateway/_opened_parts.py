@@ -14,8 +14,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine
 from starlette.requests import HTTPConnection
 
+from leasehold.chain import Sender
 from leasehold.client import PoolClient
 from leasehold.errors import LeaseholdError, SettingsError
+from leasehold.gateway._gas_costs import GasLosses, GasPricing
+from leasehold.gateway._gasless import Gasless
+from leasehold.gateway._gasless import router as gasless
 from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._gateway_tables import create_tables, state_engine
 from leasehold.gateway._gathering import Gathering
@@ -41,7 +45,16 @@ from leasehold.gateway._uploads import Uploads
 from leasehold.market import AgentLine, Contact, Dialling, dialled, dialled_alone, parse_document
 
 SWEEP_SECONDS: Final = 600.0
-routers_of_parts: Final = (sessions, relayed, terminals, uploaded, handed_out, chain, gathered)
+routers_of_parts: Final = (
+    sessions,
+    relayed,
+    terminals,
+    uploaded,
+    handed_out,
+    chain,
+    gathered,
+    gasless,
+)
 _log = structlog.get_logger("leasehold.gateway")
 
 
@@ -73,7 +86,23 @@ async def parts_of(gateway: Gateway) -> AsyncIterator[Mapping[type, object]]:
         is_authorized = client.accounts.is_authorized
         gathering = Gathering(engine, gateway.deployment, client.rpc, is_authorized, caller_of=visitor_of)
         handing_out = _handing_out(gateway, client, dialling)
-        yield {type(part): part for part in (signing_in, relay, uploading, handing_out, proxy, gathering)}
+        parts: list[object] = [signing_in, relay, uploading, handing_out, proxy, gathering]
+        if (sending := _gasless(gateway, client)) is not None:
+            closing.push_async_callback(sending.close)
+            parts.append(sending)
+        yield {type(part): part for part in parts}
+
+
+def _gasless(gateway: Gateway, client: PoolClient) -> Gasless | None:
+    """What sends for others; `None` where its operator has given it no key for that."""
+    settings = gateway.settings.gasless
+    if settings is None:
+        return None
+    sender = Sender(client.rpc, settings.signer, max_fee=settings.most_price)
+    pricing = GasPricing(settings.coin_price, settings.most_price)
+    losses = GasLosses(settings.daily_loss, time.monotonic)
+    payee = settings.payee or sender.address
+    return Gasless(client.rpc, client.pool, sender, payee, pricing, losses, caller_of=visitor_of)
 
 
 def visitor_of(connection: HTTPConnection) -> str:

@@ -6,10 +6,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from leasehold.chain import SCHEMA, Deployment
+from leasehold.chain import SCHEMA, Deployment, Signer
 
 DEFAULT_RPC: Final = ("http://127.0.0.1:8545",)
 DEFAULT_IPFS: Final = "/ip4/127.0.0.1/tcp/5001"
+
+
+@dataclass(frozen=True)
+class GaslessSettings:
+    """How a gateway sends for renters without gas money.
+
+    signer: a key with gas money and nothing else; it is this gateway's alone. coin_price: token units for one coin of
+    the chain, by which fees are reckoned. payee: the account whose ledger they go to; the key's, where none is named.
+    most_price: wei for a unit of gas above which nothing is sent. daily_loss: wei that what reverts may cost in a day.
+    """
+
+    signer: Signer
+    coin_price: int
+    payee: str | None = None
+    most_price: int = 100 * 10**9
+    daily_loss: int = 2 * 10**16
 
 
 @dataclass(frozen=True)
@@ -24,7 +40,8 @@ class GatewaySettings:
     connections altogether, and most_live_each: of one address. calls: of one address in a minute, on average.
 
     sites: origins at which browsers open the gateway itself, to sign in there; the loopback where none is named.
-    agents_in: networks, beside the internet, in which agents are called.
+    agents_in: networks, beside the internet, in which agents are called. gasless: how it sends for renters without gas
+    money, if it does.
     """
 
     deployment: Deployment
@@ -42,6 +59,7 @@ class GatewaySettings:
     calls: int = 1_200
     sites: tuple[str, ...] = ()
     agents_in: tuple[str, ...] = ()
+    gasless: GaslessSettings | None = None
 
     @property
     def database_url(self) -> str:

@@ -24,7 +24,9 @@ class Settings:
 
     deployment: the pool's file. rpc: addresses of nodes, the preferred first (with commas between, in the
     environment). ws: of a WebSocket. ipfs: multiaddr of one's own Kubo node. wallet: name of the usual one.
-    documents_timeout: seconds to wait for one machine's document. docker_config: what `docker login` writes.
+    documents_timeout: seconds to wait for one machine's document. docker_config: what `docker login` writes. gasless:
+    the address of a gateway that sends what the wallet signs, where the wallet has no coin for gas; most_fee: whole
+    tokens that it may take for one transaction.
     """
 
     home: Path = DEFAULT_HOME
@@ -36,6 +38,8 @@ class Settings:
     password: str | None = field(default=None, repr=False)
     docker_config: Path = Path("~/.docker/config.json")
     documents_timeout: float = 10.0
+    gasless: str | None = None
+    most_fee: str | None = None
 
 
 def _text(value: object) -> str:

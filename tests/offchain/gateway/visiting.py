@@ -142,6 +142,10 @@ class Visiting:
             said = await caller.proposed()
         elif path.endswith("/signatures"):
             said = await caller.signature()
+        elif path.endswith("/gasless/quotes"):
+            said = caller.wish()
+        elif path.endswith("/gasless"):
+            said = await caller.gasless()
         elif path.endswith("/rpc"):
             said = self._calls()
         elif path.endswith("/uploads"):

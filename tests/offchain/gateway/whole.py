@@ -23,11 +23,29 @@ from devnet.local_leases import LocalLeases
 from devnet.patience import patient
 from devnet.pool import PoolChain
 from devnet.serving import Chain, Clock, serve_context
-from leasehold.agreements import Proposal, SignatureFile
-from leasehold.chain import LeaseRequest, LocalSigner, Terms, cid_of_digest, format_lease
+from leasehold.agreements import (
+    GaslessWish,
+    Proposal,
+    SignatureFile,
+    SignedGasless,
+    accounts_domain,
+    said_calls,
+)
+from leasehold.chain import (
+    GASLESS_KEY,
+    GASLESS_SECONDS,
+    AccountsContract,
+    GaslessCalls,
+    LeaseRequest,
+    LocalSigner,
+    Pool,
+    Terms,
+    cid_of_digest,
+    format_lease,
+)
 from leasehold.chain.typed import Call, Execute, Group
 from leasehold.datasets import Ipfs
-from leasehold.gateway import GatewaySettings, create_app
+from leasehold.gateway import GaslessSettings, GatewaySettings, create_app
 from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._hub import Listener
 from leasehold.gateway._opened_parts import parts_of
@@ -40,7 +58,7 @@ from .conftest import hardware
 ORIGIN = "https://gate.example"
 UNIT = 10**18
 TERMS = Terms(2 * UNIT, 0, 60, 30 * 86_400, 300, 60_000)
-PROVIDER, RENTER, OPERATOR, CALLER = 1, 2, 3, 4
+PROVIDER, RENTER, OPERATOR, CALLER, SENDER = 1, 2, 3, 4, 5
 SEALED = b"sealed by the caller's browser"
 
 
@@ -48,6 +66,7 @@ SEALED = b"sealed by the caller's browser"
 class Caller:
     """Somebody with a wallet who is a signer of a group, too; and what he brings."""
 
+    chain: PoolChain
     signing_in: SigningIn
     key: LocalAccount
     proposal: Proposal
@@ -75,6 +94,27 @@ class Caller:
         first = self.signers[0]
         file = self.proposal.file({first.address: await self.proposal.sign(first)})
         return dict(file.model_dump(mode="json", exclude_none=True))
+
+    def wish(self) -> dict[str, Any]:
+        """Something that a gateway may send for him: a token's unit out of his ledger."""
+        call = Call(self.chain.deployment.controller, Pool.encode("withdraw", self.key.address, 1))
+        wish = GaslessWish(account=self.key.address, calls=said_calls([call]))
+        return dict(wish.model_dump(mode="json"))
+
+    async def gasless(self) -> dict[str, Any]:
+        """The same, signed with a fee."""
+        accounts = AccountsContract(self.chain.rpc, self.chain.deployment.accounts)
+        made = GaslessCalls(
+            account=self.key.address,
+            controller=self.chain.deployment.controller,
+            payee=self.chain.address(SENDER),
+            fee=UNIT,
+            calls=(Call(self.chain.deployment.controller, Pool.encode("withdraw", self.key.address, 1)),),
+            nonce=await accounts.nonce_of(self.key.address, GASLESS_KEY),
+            deadline=await self.chain.rpc.now() + GASLESS_SECONDS,
+        )
+        signed = await made.signed(accounts_domain(self.chain.deployment), LocalSigner(self.key))
+        return dict(SignedGasless.of(signed).model_dump(mode="json"))
 
     async def signature(self) -> dict[str, Any]:
         """What another of its signers brings."""
@@ -107,6 +147,7 @@ async def whole_gateway(chain: PoolChain, kubo: Kubo, folder: Path) -> AsyncIter
         sites=(ORIGIN,),
         calls=10**9,
         documents_timeout=patient(60),
+        gasless=GaslessSettings(chain.signer(SENDER), 2_000 * UNIT),
     )
     async with _agent(chain, folder / "agent") as contact:
         documents = hardware(), contact
@@ -151,6 +192,7 @@ async def _rented(chain: PoolChain, described: bytes, reached: bytes) -> tuple[i
     )
     wish = LeaseRequest(machine, 1, 8, 7_200, 2 * UNIT, b"w" * 32, allow_unverified=True)
     lease, _ = await chain.pool(RENTER).open(wish)
+    await chain.pool(RENTER).deposit(chain.address(CALLER), 100 * UNIT)
     return machine, lease
 
 
@@ -180,7 +222,7 @@ def _caller(chain: PoolChain, signing_in: SigningIn) -> Caller:
     )
     proposal = Proposal("execute", chain.deployment, group, (execution,))
     key: LocalAccount = Account.from_key(chain.anvil.accounts[CALLER].key)
-    return Caller(signing_in, key, proposal, signers)
+    return Caller(chain, signing_in, key, proposal, signers)
 
 
 def _names(

@@ -60,5 +60,5 @@ export {
 } from "./tenancy";
 export { changesOf, dayOf, parseDay, type TermsChange, termsObstacle, written as writtenTerms } from "./terms";
 export { depositWithPermit, PERMIT_SECONDS, permitOf, tokenAbi } from "./token";
-export { type Fate, fateOf, type Sender, type Stage, send, undone } from "./transactions";
+export { type Fate, fateOf, type GaslessStage, type Sender, type Stage, send, undone } from "./transactions";
 export * from "./types";

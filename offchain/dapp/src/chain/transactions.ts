@@ -17,10 +17,23 @@ export type Stage =
   | { readonly kind: "mined"; readonly hash: Hex; readonly receipt: TransactionReceipt }
   | { readonly kind: "final"; readonly hash: Hex; readonly receipt: TransactionReceipt };
 
-/** Who signs: an account of a wallet, by the wallet's own provider. */
+/**
+ * What is told of one that a gateway sends. `fee`: the reader is asked whether it is worth the amount, out of the ledger into
+ * the payee's; with no, the wallet is to send it itself. `handed`: the gateway has what was signed.
+ */
+export type GaslessStage =
+  | Stage
+  | { readonly kind: "handed" }
+  | { readonly kind: "fee"; readonly amount: string; readonly payee: Address; readonly agree: (yes: boolean) => void };
+
+/**
+ * Who signs: an account of a wallet, by the wallet's own provider. `gasless`: how else it is sent where the account has no
+ * coin for gas; null where it is to go the usual way.
+ */
 export interface Sender {
   readonly account: Address;
   readonly provider: EIP1193Provider;
+  readonly gasless?: (deed: Deed, tell: (stage: GaslessStage) => void) => Promise<TransactionReceipt | null>;
 }
 
 const POLL = 1_000;
@@ -31,10 +44,12 @@ export async function send(
   deed: Deed,
   sender: Sender,
   chain: PublicClient,
-  tell: (stage: Stage) => void,
+  tell: (stage: GaslessStage) => void,
   money?: Money,
 ): Promise<TransactionReceipt> {
   try {
+    const otherwise = await sender.gasless?.(deed, tell);
+    if (otherwise) return otherwise;
     await chain.call({ account: sender.account, to: deed.to, data: deed.data });
     tell({ kind: "signing" });
     const hash = await sender.provider.request({

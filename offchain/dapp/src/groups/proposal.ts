@@ -58,11 +58,11 @@ const SAFE_MESSAGE = { SafeMessage: [{ name: "message", type: "bytes" }] } as co
 const MOST_CALLS = 16;
 
 export function proposalOf(place: Place, group: Group, execution: Execution): Proposal {
-  return { group, execution, digest: hashTypedData(executeRequest(place, execution)) };
+  return { group, execution, digest: hashTypedData(executionRequest(place, execution)) };
 }
 
 /** What the chain wants approved. */
-function executeRequest({ pool, accounts }: Place, execution: Execution) {
+export function executionRequest({ pool, accounts }: Place, execution: Execution) {
   const domain = { name: "Leasehold", version: "1", chainId: pool.chainId, verifyingContract: accounts } as const;
   return { domain, types: EXECUTE, primaryType: "Execute", message: execution } as const;
 }
@@ -73,11 +73,11 @@ function safeRequest({ pool }: Place, { group, digest }: Proposal) {
   return { domain, types: SAFE_MESSAGE, primaryType: "SafeMessage", message: { message: digest } } as const;
 }
 
-export type SigningRequest = ReturnType<typeof executeRequest> | ReturnType<typeof safeRequest>;
+export type SigningRequest = ReturnType<typeof executionRequest> | ReturnType<typeof safeRequest>;
 
 /** What a signer's wallet is asked for. */
 export function signingRequest(place: Place, proposal: Proposal): SigningRequest {
-  return proposal.group.safe ? safeRequest(place, proposal) : executeRequest(place, proposal.execution);
+  return proposal.group.safe ? safeRequest(place, proposal) : executionRequest(place, proposal.execution);
 }
 
 function signedHash(place: Place, proposal: Proposal): Hex {
@@ -199,7 +199,7 @@ async function holds(chain: PublicClient, place: Place, proposal: Proposal, sign
 
 // ------------------------------------------------------------------------------------------------ what is brought
 
-type Execution712 = ReturnType<typeof executeRequest>;
+type Execution712 = ReturnType<typeof executionRequest>;
 type Safe712 = ReturnType<typeof safeRequest>;
 /** A wallet that signs either. */
 export type SignTypedData = ((request: Execution712) => Promise<Hex>) & ((request: Safe712) => Promise<Hex>);

@@ -13,6 +13,7 @@ import {
   depositDeed,
   depositWithPermit,
   extendDeed,
+  type GaslessStage,
   type Machine,
   obstacle,
   openDeed,
@@ -31,7 +32,6 @@ import {
   readParamsVersion,
   resizeDeed,
   type Sender,
-  type Stage,
   send,
   type Wish,
 } from "../chain";
@@ -91,7 +91,7 @@ export interface PayingHands {
   readonly pool: Pool;
   readonly sender: Sender;
   readonly signTypedData: (message: Permit) => Promise<Hex>;
-  readonly tell: (words: string, stage?: Stage) => void;
+  readonly tell: (words: string, stage?: GaslessStage) => void;
 }
 
 /** And what renting takes beside: a session with agents, where the relay is, and who has documents. */

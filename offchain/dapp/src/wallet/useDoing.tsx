@@ -1,14 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useState } from "react";
 import type { PublicClient } from "viem";
-import { type Fate, fateOf, problemOf, type Stage } from "../chain";
+import { type Fate, fateOf, type GaslessStage, problemOf } from "../chain";
+import { Address } from "../ui/Address";
 import { ProblemView } from "../ui/ProblemView";
 import { type Meaning, State } from "../ui/State";
 
 /** A step that is being done, in words; `stage` where it is a transaction. */
 export interface Step {
   readonly words: string;
-  readonly stage: Stage | null;
+  readonly stage: GaslessStage | null;
 }
 
 /** What a button has set going: its steps so far, the last of which is the present one. */
@@ -18,7 +19,7 @@ export interface Doing {
   readonly busy: boolean;
 }
 
-export type Tell = (words: string, stage?: Stage) => void;
+export type Tell = (words: string, stage?: GaslessStage) => void;
 
 const NOTHING: Doing = { steps: [], problem: null, busy: false };
 
@@ -53,7 +54,9 @@ export function DoingView({ doing, chain }: { doing: Doing; chain: PublicClient 
         {doing.steps.map((step, place) => (
           <li key={step.words} className="line apart">
             <span>{step.words}</span>
-            {step.stage ? (
+            {step.stage?.kind === "fee" ? (
+              <FeeQuestion {...step.stage} />
+            ) : step.stage ? (
               <StageView stage={step.stage} chain={chain} />
             ) : (
               <State is={place < last || !doing.busy ? "good" : "waiting"}>
@@ -68,7 +71,9 @@ export function DoingView({ doing, chain }: { doing: Doing; chain: PublicClient 
   );
 }
 
-const STAGES: Readonly<Record<Stage["kind"], readonly [Meaning, string]>> = {
+type Told = Exclude<GaslessStage, { kind: "fee" }>;
+const STAGES: Readonly<Record<Told["kind"], readonly [Meaning, string]>> = {
+  handed: ["waiting", "Signed: the gateway has it, and sends it"],
   signing: ["waiting", "Sign it in your wallet"],
   pending: ["waiting", "Pending: sent, in no block yet"],
   mined: ["good", "Mined: a reorganisation could still undo it"],
@@ -84,7 +89,29 @@ const FATES: Readonly<Record<Fate["kind"], readonly [Meaning, string]>> = {
 };
 const LOOK_AGAIN = 4_000;
 
-function StageView({ stage, chain }: { stage: Stage; chain: PublicClient }) {
+/** Asks before the wallet opens: the account has no coin for gas, and a gateway would send it for so much. */
+function FeeQuestion({ amount, payee, agree }: Extract<GaslessStage, { kind: "fee" }>) {
+  return (
+    <fieldset className="rows">
+      <legend>Your account has no coin for the network fee.</legend>
+      <p className="small">
+        This gateway pays it for you and takes {amount} out of your ledger, into the ledger of{" "}
+        <Address address={payee} />. You sign once, no transaction: the fee and what you want done happen together, or
+        not at all. All of it is paid from your ledger.
+      </p>
+      <div className="line">
+        <button type="button" className="button primary" onClick={() => agree(true)}>
+          Pay the network fee of {amount} and sign
+        </button>
+        <button type="button" className="button" onClick={() => agree(false)}>
+          Send it with my wallet instead
+        </button>
+      </div>
+    </fieldset>
+  );
+}
+
+function StageView({ stage, chain }: { stage: Told; chain: PublicClient }) {
   const mined = stage.kind === "mined" || stage.kind === "final";
   const hash = mined ? stage.receipt.transactionHash : null;
   const now = useQuery({

@@ -12,7 +12,15 @@ import {
 import { gateway, isAlone } from "../api/gateway";
 import type { PoolWhole } from "../api/pools";
 import { usePool } from "../api/queries";
-import { type ClaimedPool, checkRemembered, type Pool, readPool, type Sender } from "../chain";
+import {
+  type ClaimedPool,
+  checkRemembered,
+  type Deed,
+  type GaslessStage,
+  type Pool,
+  readPool,
+  type Sender,
+} from "../chain";
 import { useWallet } from "./useWallet";
 
 const POLL = 1_000;
@@ -55,15 +63,30 @@ export function usePoolChain(): PoolChain {
   return {
     pool: pool.data,
     chain: pool.data && chain,
-    sender: useSender(wallet.account, provider),
+    sender: useSender(wallet.account, provider, chain, pool.data),
     wrongNetwork: connected && provider === undefined ? wanted.chainId : null,
     error: claimed.error ?? pool.error,
     retry: () => void (claimed.error ? claimed : pool).refetch(),
   };
 }
 
-function useSender(account: Address | null, provider: EIP1193Provider | undefined): Sender | null {
-  return useMemo(() => (account && provider ? { account, provider } : null), [account, provider]);
+function useSender(
+  account: Address | null,
+  provider: EIP1193Provider | undefined,
+  chain: PublicClient,
+  pool: Pool | undefined,
+): Sender | null {
+  return useMemo(() => {
+    if (!account || !provider) return null;
+    const sender = { account, provider };
+    if (!pool) return sender;
+    const gasless = async (deed: Deed, tell: (stage: GaslessStage) => void) => {
+      const { sendGasless } = await import("../gasless"); // what a first visit does without
+      const signTypedData = typedDataSigner(sender);
+      return await sendGasless({ chain, pool, account, signTypedData, tell }, deed);
+    };
+    return { ...sender, gasless };
+  }, [account, provider, chain, pool]);
 }
 
 function clientOf(provider: EIP1193Provider | undefined): PublicClient {

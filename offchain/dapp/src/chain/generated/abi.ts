@@ -1754,6 +1754,22 @@ export const controllerAbi = [
   "type": "function"
  },
  {
+  "inputs": [
+   {
+    "name": "to",
+    "type": "address"
+   },
+   {
+    "name": "amount",
+    "type": "uint256"
+   }
+  ],
+  "name": "transfer",
+  "outputs": [],
+  "stateMutability": "nonpayable",
+  "type": "function"
+ },
+ {
   "inputs": [],
   "name": "treasury",
   "outputs": [
