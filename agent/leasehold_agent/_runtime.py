@@ -301,8 +301,11 @@ class LeaseRuntime(Protocol):
         tty: bool = False,
         env: Mapping[str, str] | None = None,
         size: tuple[int, int] | None = None,
+        much: bool = False,
     ) -> CommandStream:
-        """Run a command in the container; `size` is (rows, columns) of the terminal."""
+        """Run a command in the container; `size` is (rows, columns) of the terminal. much: it reads nothing, has no
+        terminal, and may write a lot.
+        """
         ...
 
     async def connect(self, lease: int, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

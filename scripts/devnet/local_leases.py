@@ -84,6 +84,7 @@ class LocalLeases:
         self.cid = ""
         self.powered: list[tuple[int, Wish]] = []
         self.views: list[LogView] = []
+        self.much = False  # whether the last command was to write much
 
     def add(self, handle: LeaseHandle) -> Path:
         """A lease and its folder, where its commands start."""
@@ -191,8 +192,9 @@ class LocalLeases:
         tty: bool = False,
         env: Mapping[str, str] | None = None,
         size: tuple[int, int] | None = None,
+        much: bool = False,
     ) -> CommandStream:
-        handle = self.handles[lease]
+        handle, self.much = self.handles[lease], much
         if handle.container_id is None:
             raise NoContainer(f"The lease is {handle.phase}.")
         folder = self.root / str(lease)

@@ -19,10 +19,11 @@ from leasehold.chain import LeaseState
 from leasehold_agent._errors import EngineDown, NoContainer
 from leasehold_agent._runtime import LogView
 from leasehold_agent.engine import ContainerFacts, _streams
+from leasehold_agent.engine._pipe_output import PipedExec
 from leasehold_agent.engine._streams import DockerExec, EngineStreams, _Frames
 from leasehold_agent.reconciling._leases import Record
 from leasehold_agent.reconciling._phases import phase_of
-from leasehold_agent.store import Notes
+from leasehold_agent.store import Notes, lend_helper
 
 if TYPE_CHECKING:
     from tests.agent.conftest import Rig
@@ -98,6 +99,19 @@ class TestExec:
         await stream.write_eof()
         assert (await reading)[1].split() == [b"5242880"]
         assert await stream.wait() == 0
+        await stream.close()
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("lent", [True, False])
+    async def test_much_output_goes_past_the_engine(self, rig: Rig, tmp_path: Path, lent: bool) -> None:
+        """It is the same by the engine, where the host lends no shell."""
+        rig.host.helper = lend_helper(tmp_path / "helper") if lent else None
+        lease = await running(rig)
+        script = "head -c 5000000 /dev/zero; echo $NAME >&2; exit 7"
+        stream = await rig.runtime.exec(lease, ["sh", "-c", script], env={"NAME": "value"}, much=True)
+        assert await read_to_end(stream) == {1: bytes(5_000_000), 2: b"value\n"}
+        assert await stream.wait() == 7
+        assert (isinstance(stream, PipedExec) and stream.by_pipe) is lent
         await stream.close()
 
     async def test_a_terminal_has_a_size_and_can_be_resized(self, rig: Rig) -> None:

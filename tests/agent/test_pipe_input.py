@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from devnet.patience import patient
-from leasehold_agent.engine._pipe_input import ROOM, PipeInput
+from leasehold_agent.engine._pipe_end import ROOM
+from leasehold_agent.engine._pipe_input import PipeInput
 from leasehold_agent.host import input_pipe_of
 
 CONTAINER = "c0ffee" * 10

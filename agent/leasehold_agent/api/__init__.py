@@ -8,10 +8,10 @@ Each file stands on none but those before it:
     _audited            what came of each request, for the audit log
     _limits             how much may be uploaded
     _streams            answers that outlive their request's check
-    _received           bodies that are larger than a workload
     _logs               a log that can be taken up where it broke off
     _gate               how often anybody may ask
     _straight_body      a body past what takes HTTP apart
+    _received           bodies that are larger than a workload
     _protocols          clients that send slowly, or in tiny pieces
     _auth               who may call
     _exec               a command in a container, as a WebSocket

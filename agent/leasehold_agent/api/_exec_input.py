@@ -7,7 +7,6 @@ What the command says is kept for the answer, which comes when it has ended.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Final
 
@@ -17,7 +16,7 @@ from starlette.requests import ClientDisconnect, Request
 from leasehold.market.wire import Argument, BadCall, CommandEnd
 from leasehold_agent._runtime import CommandStream, LeaseRuntime
 from leasehold_agent.access import Admission
-from leasehold_agent.api._straight_body import straight_body
+from leasehold_agent.api._straight_body import body_pieces
 
 MOST_SAID: Final = 4096
 """Bytes of what a command says that are kept; it goes on, and the rest is thrown away."""
@@ -75,27 +74,11 @@ async def _drain(stream: CommandStream, said: bytearray) -> int:
 
 async def _feed(request: Request, stream: CommandStream, admission: Admission, lease: int) -> None:
     reads = True
-    async with aclosing(_pieces(request)) as pieces:
+    async with aclosing(body_pieces(request, PIECE)) as pieces:
         async for piece in pieces:
             await admission.line.carry(lease, len(piece))
             reads = reads and await _written(stream, piece)
     await stream.write_eof()
-
-
-async def _pieces(request: Request) -> AsyncGenerator[bytes | memoryview, None]:
-    """The body, gathered. Each piece is good until the next is asked for."""
-    if (straight := straight_body(request.scope)) is not None:
-        async with aclosing(straight.pieces(PIECE)) as pieces:
-            async for piece in pieces:
-                yield piece
-    parts, size = list[bytes](), 0
-    async for chunk in request.stream():
-        parts.append(chunk)
-        if (size := size + len(chunk)) >= PIECE:
-            yield b"".join(parts)
-            parts, size = [], 0
-    if size:
-        yield b"".join(parts)
 
 
 async def _written(stream: CommandStream, data: bytes | memoryview) -> bool:

@@ -7,17 +7,18 @@ import errno
 import hashlib
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from starlette.requests import ClientDisconnect, Request
 
 from leasehold.market.wire import BadCall, BodyTooLarge, DigestMismatch, StoreFull
+from leasehold_agent.api._straight_body import body_pieces
 
 BODY_SECONDS: Final = 120.0
-MUCH: Final = 64 * 1024
-"""Bytes that came at once, of which hashing and keeping takes the loop's time for longer than handing them on."""
+PIECE: Final = 128 * 1024
+"""Bytes that are gathered before they are hashed and kept, in a thread: of fewer that costs more than it takes."""
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE)
 
 
@@ -48,20 +49,18 @@ async def _fill(
 ) -> None:
     size, seen = 0, hashlib.sha256()
 
-    def keep(chunk: bytes) -> None:
+    def keep(chunk: bytes | memoryview) -> None:
         seen.update(chunk)
         file.write(chunk)
 
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            async for chunk in request.stream():
-                if (size := size + len(chunk)) > most:
-                    raise BodyTooLarge(f"The body may have {most} bytes.")
-                if len(chunk) < MUCH:
-                    keep(chunk)
-                else:
-                    await asyncio.to_thread(keep, chunk)
-                await carried(len(chunk))
+            async with aclosing(body_pieces(request, PIECE)) as pieces:
+                async for piece in pieces:
+                    if (size := size + len(piece)) > most:
+                        raise BodyTooLarge(f"The body may have {most} bytes.")
+                    await asyncio.to_thread(keep, piece)
+                    await carried(len(piece))
     except TimeoutError:
         raise BadCall("The body did not arrive in time; send it again.") from None
     except ClientDisconnect:

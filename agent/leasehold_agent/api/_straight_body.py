@@ -11,9 +11,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any, Final, Protocol
 
 import h11
+from starlette.requests import Request
 from starlette.types import Scope
 
 from leasehold_agent.access import Ration
@@ -202,3 +204,21 @@ def straight_body(scope: Scope) -> StraightBody | None:
     """That of a request of which nothing has been read, where its connection and its sender let it be taken so."""
     begin = scope.get("state", {}).get(STRAIGHT)
     return None if begin is None else begin()
+
+
+async def body_pieces(request: Request, least: int) -> AsyncGenerator[bytes | memoryview, None]:
+    """A request's body, gathered to pieces of `least` bytes, straight where it may be. Each is good until the next is
+    asked for. Raises ClientDisconnect where it breaks off.
+    """
+    if (straight := straight_body(request.scope)) is not None:
+        async with aclosing(straight.pieces(least)) as pieces:
+            async for piece in pieces:
+                yield piece
+    parts, size = list[bytes](), 0
+    async for chunk in request.stream():
+        parts.append(chunk)
+        if (size := size + len(chunk)) >= least:
+            yield b"".join(parts)
+            parts, size = [], 0
+    if size:
+        yield b"".join(parts)

@@ -128,6 +128,7 @@ def stream_routes(app: FastAPI, api: Api) -> None:
         request: Request,
         lease: LeaseText,
         command: Annotated[str, Query(description="what to run: a list of words, in JSON")] = "",
+        much: Annotated[bool, Query(description="it may write a lot; it runs alike, and goes faster")] = False,
     ) -> Response:
         """Run a command in the lease's container and hand out what it writes. The body is what it reads, which no
         signature covers.
@@ -142,7 +143,7 @@ def stream_routes(app: FastAPI, api: Api) -> None:
             held.enter_context(admission.streams.take(handle.lease))
             given = await body_of(request, MOST_INPUT)
             async with admission.opening.turn(handle.lease):
-                stream = await runtime.exec(handle.lease, words)
+                stream = await runtime.exec(handle.lease, words, much=much and not given)
             output = until(
                 partial(api.until_revoked, grant),
                 output_of(stream, given),

@@ -17,7 +17,9 @@ Each file stands on none but those before it:
     _tars           what goes into a container and comes out of one
     _code_tar       a tenant's folder, as it goes in
     _ping           whether it is there at all, for the sentinel
+    _pipe_end       a command's pipe, one end of which is the agent's
     _pipe_input     what a command reads, when it is much
+    _pipe_output    what it writes, when that is much
     _streams        commands inside a container, and its log
     _pull           an image from a registry, watched as it comes
     _oci_layout     which blobs of such an archive make an image

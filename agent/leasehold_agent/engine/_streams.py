@@ -19,7 +19,8 @@ import httpx
 
 from leasehold_agent._errors import EngineDown, NoContainer
 from leasehold_agent.engine._pipe_input import PipeInput
-from leasehold_agent.host import end_process_of, input_pipe_of
+from leasehold_agent.engine._pipe_output import PipedExec, PipeOutput, by_pipe
+from leasehold_agent.host import end_process_of, input_pipe_of, output_pipe_of
 
 _HEADER = 8  # stream type, three zero bytes, length of the frame
 _FRAME = struct.Struct(">B3xI")
@@ -65,10 +66,9 @@ class EngineStreams:
         for stream in self._commands.get(container, ()):
             stream.part()
 
-    def pipe_to(self, stream: DockerExec, descriptor: int) -> PipeInput:
-        """A command's own pipe; those of the container's first few hold more."""
-        neighbours = self._commands.get(stream.container, ())
-        return PipeInput(descriptor, roomy=sum(other.has_pipe for other in neighbours) < ROOMY)
+    def is_roomy(self, container: str) -> bool:
+        """Whether a pipe of one more of its commands holds more, as those of the first few do."""
+        return sum(other.has_pipe for other in self._commands.get(container, ())) < ROOMY
 
     def forget(self, stream: DockerExec) -> None:
         """It is closed."""
@@ -110,6 +110,15 @@ class EngineStreams:
             await stream.close()
             raise
         return stream
+
+    async def exec_writing(
+        self, container: str, shell: Sequence[str], command: Sequence[str], env: Mapping[str, str]
+    ) -> PipedExec:
+        """Start a command that reads nothing and writes much, by a shell that the host has lent its container, so that
+        what it writes goes past the engine. Raises as `exec`.
+        """
+        stream = await self.exec(container, by_pipe(shell, command), tty=False, env=env, size=None)
+        return PipedExec(stream, stream.output_pipe)
 
     async def logs(
         self,
@@ -261,7 +270,7 @@ class DockerExec:
         self._heard = 0
         self._lost = False
         self._begun = False
-        self._pipe: PipeInput | None = None
+        self._pipe: PipeInput | PipeOutput | None = None
 
     def part(self) -> None:
         """Its container has ended: so is this, once nothing has come of it for a while."""
@@ -281,15 +290,28 @@ class DockerExec:
         if not self._begun:
             self._begun = True  # no byte before it, and none after it, takes the other way
             if len(data) >= MUCH and not self._tty:
-                self._pipe = await self._own_pipe()
-        if self._pipe is not None:
+                self._pipe = await self._input_pipe()
+        if isinstance(self._pipe, PipeInput):
             await self._pipe.write(data)
             return
         self._writer.write(bytes(data))  # it may keep what the engine does not take at once
         await self._writer.drain()
 
-    async def _own_pipe(self) -> PipeInput | None:
+    async def _input_pipe(self) -> PipeInput | None:
         """The command's input without the engine between, where this host runs it and lets the agent at it."""
+        if (pid := await self._process()) is None or (pipe := input_pipe_of(self.container, pid)) is None:
+            return None
+        return PipeInput(pipe, roomy=self._engine.is_roomy(self.container))
+
+    async def output_pipe(self) -> PipeOutput | None:
+        """The other end of that, for a command that will write there."""
+        if (pid := await self._process()) is None or (pipe := output_pipe_of(self.container, pid)) is None:
+            return None
+        self._pipe = PipeOutput(pipe, roomy=self._engine.is_roomy(self.container))
+        return self._pipe
+
+    async def _process(self) -> int | None:
+        """Its number on this host, once it has begun; None where it has ended, or the engine does not say."""
         for delay in _STARTS:
             await asyncio.sleep(delay)
             try:
@@ -299,17 +321,16 @@ class DockerExec:
             if code is not None:
                 return None
             if pid > 1:
-                descriptor = input_pipe_of(self.container, pid)
-                return None if descriptor is None else self._engine.pipe_to(self, descriptor)
+                return pid
         return None
 
     @property
     def has_pipe(self) -> bool:
-        """Whether its input goes past the engine."""
+        """Whether its input or its output goes past the engine."""
         return self._pipe is not None
 
     async def write_eof(self) -> None:
-        if self._pipe is not None:
+        if isinstance(self._pipe, PipeInput):
             self._pipe.close()
         if self._writer.can_write_eof() and not self._writer.is_closing():
             self._writer.write_eof()

@@ -3,7 +3,7 @@
 Each file stands on none but those before it:
 
     _trees          folders that strangers filled, taken away
-    _processes      ending a process that may be another's by now, or writing to it
+    _processes      ending a process that may be another's by now, writing to it, reading from it
     _netns          connections made from inside another network namespace
     _subnets        addresses that nothing on the host has a use for
     _egress         what the owner lets any lease do on his network
@@ -64,7 +64,7 @@ from leasehold_agent.host._lease_usage import LeaseUsage, containers_of, usage_o
 from leasehold_agent.host._maintenance import MaintenanceWindow, parse_windows
 from leasehold_agent.host._mount_space import MountSpace
 from leasehold_agent.host._netns import busy_ports, connect
-from leasehold_agent.host._processes import end_process_of, input_pipe_of
+from leasehold_agent.host._processes import end_process_of, input_pipe_of, output_pipe_of
 from leasehold_agent.host._readings import CardLook, CardReading, CardWatch, Silence
 from leasehold_agent.host._sealed_disk import SealedDisk
 from leasehold_agent.host._slices import mig_devices, mig_enabled, processes_on, takes_many
@@ -121,6 +121,7 @@ __all__ = [
     "load_identity",
     "mig_devices",
     "mig_enabled",
+    "output_pipe_of",
     "parse_hours",
     "parse_rule",
     "parse_windows",

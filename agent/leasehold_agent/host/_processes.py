@@ -1,4 +1,5 @@
-"""Ending a process whose number somebody has told, or writing to it: it may have ended, and the number be another's.
+"""Ending a process whose number somebody has told, writing to it or reading from it: it may have ended, and the number
+be another's.
 
 What the kernel hands out for a number is held first and looked at then, so that what is ended is what was looked at.
 """
@@ -33,23 +34,34 @@ def input_pipe_of(container: str, pid: int) -> int | None:
     Its tenant chooses what stands there. So it is looked at before it is opened, by what the kernel calls it: a pipe
     without a name, to which no more can be done than to write what its reader is sent anyhow.
     """
+    return _first_pipe_of(container, pid, os.O_WRONLY)
+
+
+def output_pipe_of(container: str, pid: int) -> int | None:
+    """A descriptor that reads from that same pipe, without waiting, or None: for a process that writes to it what it
+    has to say, since nobody else reads there. Whatever its tenant puts there, what is read is his own.
+    """
+    return _first_pipe_of(container, pid, os.O_RDONLY)
+
+
+def _first_pipe_of(container: str, pid: int, way: int) -> int | None:
     with _held(container, pid) as held:
         if held is None:
             return None
         try:
-            return _opened_pipe(Path("/proc", str(pid), "fd", "0"), held)
+            return _opened_pipe(Path("/proc", str(pid), "fd", "0"), held, way)
         except OSError:
             return None
 
 
-def _opened_pipe(place: Path, held: int) -> int | None:
+def _opened_pipe(place: Path, held: int, way: int) -> int | None:
     seen = os.open(place, os.O_PATH | os.O_CLOEXEC)
     try:
         own = f"/proc/self/fd/{seen}"
         if not (stat.S_ISFIFO(os.fstat(seen).st_mode) and os.readlink(own).startswith("pipe:[")):
             return None
         signal.pidfd_send_signal(held, 0)  # whose number it is has not ended: what was seen is its own
-        return os.open(own, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        return os.open(own, way | os.O_NONBLOCK | os.O_CLOEXEC)
     finally:
         os.close(seen)
 

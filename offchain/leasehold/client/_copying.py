@@ -109,7 +109,7 @@ async def _fetch(
     root = place if folder else place.parent
     with CopyTarget(root, budget, path.name, place.name, folder=folder) as writer:
         take = unpacking(writer, budget, left)
-        await shell.fetch(_PACK, str(path.parent), path.name, take=take, counted=counted)
+        await shell.fetch(_PACK, str(path.parent), path.name, take=take, counted=counted, much=True)
     return Copied(budget.files, budget.bytes, tuple(left))
 
 

@@ -64,12 +64,13 @@ class LeaseShell:
         take: Take,
         given: bytes = b"",
         counted: Counted = lambda count: None,
+        much: bool = False,
     ) -> None:
-        """Run the script on `given`, of some KiB, and have `take` read what it writes, in a thread. Raises CopyFailed,
-        AgentError, what `take` raises.
+        """Run the script on `given`, of some KiB, and have `take` read what it writes, in a thread. much: that is
+        likely to be long. Raises CopyFailed, AgentError, what `take` raises.
         """
         command = [*await self._shell(), "-c", script, "leasehold", *words]
-        _check(await self._agent.exec_from(self._lease, command, take, given, counted))
+        _check(await self._agent.exec_from(self._lease, command, take, given, counted, much=much))
 
     async def feed(
         self, script: str, *words: str, write: Feed, counted: Counted = lambda count: None

@@ -107,7 +107,7 @@ async def fetched_rest(
                 raise CopyFailed(_CHANGES)
             os.fchmod(file.fileno(), 0o755 if there.mode & 0o100 else 0o644)
 
-    await shell.fetch(_REST, source, str(size + 1), take=take, counted=counted)
+    await shell.fetch(_REST, source, str(size + 1), take=take, counted=counted, much=True)
     if FileThere.read(await shell.ask(_STATUS, source)) != there:
         raise CopyFailed(_CHANGES)
     return there.size

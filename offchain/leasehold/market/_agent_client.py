@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Final, Protocol, Self, TypeVar
+from typing import BinaryIO, Final, Protocol, Self, TypeVar
 
 import httpx
 import orjson
@@ -40,6 +40,7 @@ from leasehold.chain.typed import (
 )
 from leasehold.errors import AgentError, ProofError, TypedDataError
 from leasehold.market._agent_exec import ExecStream
+from leasehold.market._agent_input import PIECE as FED
 from leasehold.market._agent_input import Feed, FeedFailed, InputRequest
 from leasehold.market._agent_output import OutputRequest, Take, TakeFailed
 from leasehold.market._agent_socket import AgentSocket, Answer
@@ -259,19 +260,34 @@ class AgentClient:
         `CodeRefused` where it is another, or too large, `NotRunning` and `UnknownLease` while it has not taken the
         lease on.
         """
-        return await self._put_code(CodeWanted, lease, "code", fold(tree.encoded))
+        body = fold(tree.encoded)
+        path, sign = self._code_call(lease, "code", body)
+        return await self._document(CodeWanted, "PUT", path, sign=sign, body=body)
 
     async def put_code(self, lease: int, pack: bytes) -> CodeTaken:
         """Hand over some of the pieces that it lacks, as `leasehold.workload.packs` packs them. Raises as `offer_code`,
         `StoreFull`.
         """
-        return await self._put_code(CodeTaken, lease, "code-packs", pack)
+        path, sign = self._code_call(lease, "code-packs", pack)
 
-    async def _put_code(self, kind: type[D], lease: int, what: str, body: bytes) -> D:
+        def put(request: InputRequest) -> Answer:
+            try:
+                return request.run(partial(_write_pieces, pack), lambda count: None, ANSWER_SECONDS)
+            except AgentUnreachable as error:  # it may have come, and may come twice
+                raise error.__cause__ or error from None
+
+        status, answer = await self._in_thread(InputRequest, "PUT", path, sign, put)
+        if status != httpx.codes.OK:
+            raise _refused(status, answer)
+        return _understood(CodeTaken, answer)
+
+    def _code_call(
+        self, lease: int, what: str, body: bytes
+    ) -> tuple[str, Callable[[], Awaitable[dict[str, str]]]]:
+        """The path of a body of code, and what signs a call there."""
         digest = hashlib.sha256(body).digest()
         path = f"/v1/leases/{format_lease(lease)}/{what}/{digest.hex()}"
-        sign = partial(self._sign, "PUT", path, "", "lease.code", lease, digest)
-        return await self._document(kind, "PUT", path, sign=sign, body=body)
+        return path, partial(self._sign, "PUT", path, "", "lease.code", lease, digest)
 
     async def power(self, lease: int, wish: PowerWish) -> LeaseStatus:
         """Have the lease's container stand still, run again, or begin anew. Raises `NotRunning` for one that is not
@@ -437,7 +453,7 @@ class AgentClient:
                 InputRequest,
                 lease,
                 "/exec",
-                command,
+                {"command": _in_json(command)},
                 counted,
                 lambda request, heard: request.run(feed, heard),
             )
@@ -454,17 +470,20 @@ class AgentClient:
         take: Take,
         given: bytes = b"",
         counted: Callable[[int], None] = lambda count: None,
+        *,
+        much: bool = False,
     ) -> CommandEnd:
         """Run a command in the lease's container on `given`, of some KiB, and have `take` read what it writes, in a
-        thread, which may be much; how it ended. counted: hears, in the loop, of so many bytes more. What `take` raises
-        is raised, unless the command has written all it had and failed.
+        thread, which may be much; how it ended. counted: hears, in the loop, of so many bytes more. much: it is
+        likely to be, and the agent is told so. What `take` raises is raised, unless the command has written all it had
+        and failed.
         """
         try:
             status, answer = await self._command(
                 OutputRequest,
                 lease,
                 "/exec/output",
-                command,
+                {"command": _in_json(command), **({"much": "true"} if much else {})},
                 counted,
                 lambda request, heard: request.run(given, take, heard),
             )
@@ -481,14 +500,15 @@ class AgentClient:
         kind: type[S],
         lease: int,
         ending: str,
-        command: Sequence[str],
+        asked: Mapping[str, str],
         counted: Callable[[int], None],
         run: Callable[[S, Callable[[int], None]], Answer],
     ) -> Answer:
         """What a request about a command comes to, which `run` makes in a thread."""
         path = f"/v1/leases/{format_lease(lease)}{ending}"
-        query = str(httpx.QueryParams({"command": orjson.dumps(list(command)).decode()}))
-        base, loop, unheard = await self._base(), asyncio.get_running_loop(), 0
+        query = str(httpx.QueryParams(asked))
+        sign = partial(self._sign, "POST", path, query, "lease.exec", lease, EMPTY_BODY)
+        loop, unheard = asyncio.get_running_loop(), 0
 
         def heard(count: int) -> None:
             nonlocal unheard
@@ -496,27 +516,43 @@ class AgentClient:
                 loop.call_soon_threadsafe(counted, unheard)
                 unheard = 0
 
+        try:
+            return await self._in_thread(
+                kind, "POST", f"{path}?{query}", sign, lambda request: run(request, heard)
+            )
+        finally:
+            if unheard:
+                counted(unheard)
+
+    async def _in_thread(
+        self,
+        kind: type[S],
+        method: str,
+        target: str,
+        sign: Callable[[], Awaitable[dict[str, str]]],
+        run: Callable[[S], Answer],
+    ) -> Answer:
+        """What a request of its own connection comes to, which `run` makes in a thread."""
+        base = await self._base()
+
         async def ask() -> Answer:
-            signed = await self._sign("POST", path, query, "lease.exec", lease, EMPTY_BODY)
             request = kind(
                 base,
-                f"{path}?{query}",
-                signed,
+                target,
+                await sign(),
+                method=method,
                 tls=self._tls,
                 options=_keep_alive(),
                 connect=CONNECT_SECONDS,
                 answer=ANSWER_SECONDS,
             )
-            return await _run_in_thread(request, lambda: run(request, heard))
+            return await _run_in_thread(request, lambda: run(request))
 
         try:
             return await self._persist(ask)
         except OSError as error:
             self._found = None
             raise AgentUnreachable(f"The agent at {base} does not answer: {error};", "try again.") from error
-        finally:
-            if unheard:
-                counted(unheard)
 
     # How
 
@@ -746,6 +782,17 @@ async def _run_in_thread(request: AgentSocket, run: Callable[[], Answer]) -> Ans
         if not working.done():
             request.cut()
             await asyncio.gather(working, return_exceptions=True)
+
+
+def _in_json(command: Sequence[str]) -> str:
+    return orjson.dumps(list(command)).decode()
+
+
+def _write_pieces(body: bytes, writer: BinaryIO) -> None:
+    """So that each of them has its time, and not all of it one."""
+    view = memoryview(body)
+    for start in range(0, len(body), FED):
+        writer.write(view[start : start + FED])
 
 
 def _end_of(answer: bytes) -> CommandEnd:

@@ -29,9 +29,9 @@ class FeedFailed(Exception):
 class InputRequest(AgentSocket):
     """One whose body is written here."""
 
-    def run(self, feed: Feed, counted: Callable[[int], None]) -> Answer:
+    def run(self, feed: Feed, counted: Callable[[int], None], seconds: float | None = None) -> Answer:
         """Send what `feed` writes, if it is awaited; what is answered. It blocks, until `cut` is called elsewhere.
-        counted: hears of so many bytes more.
+        counted: hears of so many bytes more. seconds: how long each piece and the answer may take.
 
         Raises:
             OSError: `feed` was not called, so that it can be tried again. AgentUnreachable: it broke off later.
@@ -42,7 +42,7 @@ class InputRequest(AgentSocket):
             answer = answer_of(answers)
             if answer[0] != _CONTINUE:
                 return answer
-            connection.settimeout(None)
+            connection.settimeout(seconds)
             body = _Body(connection, counted)
             with contextlib.suppress(_Gone):  # what it has said before says why
                 _give(feed, body)
@@ -78,7 +78,7 @@ class _Body:
     def tell(self) -> int:
         return self._taken
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: bytes | memoryview) -> int:
         self._taken += len(data)
         if len(data) < PIECE:
             self._gathered += data
@@ -97,13 +97,13 @@ class _Body:
         self.flush()
         self._sent(b"0\r\n\r\n")
 
-    def _send(self, data: bytes | bytearray) -> None:
+    def _send(self, data: bytes | bytearray | memoryview) -> None:
         self._sent(b"%x\r\n" % len(data))
         self._sent(data)
         self._sent(b"\r\n")
         self._counted(len(data))
 
-    def _sent(self, data: bytes | bytearray) -> None:
+    def _sent(self, data: bytes | bytearray | memoryview) -> None:
         try:
             self._connection.sendall(data)
         except OSError as error:

@@ -21,7 +21,7 @@ _MOST_ANSWER: Final = 64 * 1024
 
 
 class AgentSocket:
-    """One POST to `target`, on a connection of its own. connect, answer: seconds that being let in and each answer may
+    """One call to `target`, on a connection of its own. connect, answer: seconds that being let in and each answer may
     take; how long the body takes is the other side's affair.
     """
 
@@ -31,6 +31,7 @@ class AgentSocket:
         target: str,
         headers: Mapping[str, str],
         *,
+        method: str = "POST",
         tls: ssl.SSLContext,
         options: Iterable[tuple[int, int, int]] = (),
         connect: float,
@@ -38,6 +39,7 @@ class AgentSocket:
     ) -> None:
         self._address = urlsplit(base)
         self._target = target
+        self._method = method
         self._headers = headers
         self._tls = tls
         self._options = tuple(options)
@@ -71,7 +73,7 @@ class AgentSocket:
         """Send the request's head, with more lines, and a body that is at hand."""
         every = {"Host": self._address.netloc, **lines, **self._headers}
         head = "".join(f"{name}: {value}\r\n" for name, value in every.items())
-        connection.sendall(f"POST {self._target} HTTP/1.1\r\n{head}\r\n".encode("ascii") + body)
+        connection.sendall(f"{self._method} {self._target} HTTP/1.1\r\n{head}\r\n".encode("ascii") + body)
 
 
 def answer_of(answers: BinaryIO) -> Answer:

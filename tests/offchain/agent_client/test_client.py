@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
+import os
 import ssl
 import threading
 import tracemalloc
@@ -649,6 +650,39 @@ async def test_an_agent_that_breaks_off_under_much_output(world: World, words: t
     async with speaking(world, *words) as base, world.client(base) as client:
         with pytest.raises(AgentUnreachable):
             await client.exec_from(LEASE, ["cat"], lambda source: None)
+
+
+async def test_much_output_that_is_announced(world: World) -> None:
+    """The agent is told, where nothing is given."""
+    async with world.client() as client:
+        for given, much in ((b"", True), (b"given", False)):
+            took = list[bytes]()
+
+            def take(source: BinaryIO, took: list[bytes] = took) -> None:
+                took.append(source.read())
+
+            assert (await client.exec_from(LEASE, ["cat"], take, given, much=True)).exit == 0
+            assert (took, world.leases.much) == ([given], much)
+
+
+async def test_a_pack_of_code(world: World) -> None:
+    pack = os.urandom(3_000_000)
+    async with world.client() as client:
+        assert (await client.put_code(LEASE, pack)).left == 1
+        assert world.leases.codes == {LEASE: [(world.wallet.address, pack)]}
+    async with world.client(signer=LocalSigner(b"\7" * 32)) as client:
+        with pytest.raises(NotYourLease):
+            await client.put_code(LEASE, pack)
+
+
+@pytest.mark.parametrize("words", [(), (b"HTTP/1.1 100 Continue\r\n\r\n",)])
+async def test_a_pack_that_broke_off_comes_again_and_not_for_ever(
+    world: World, words: tuple[bytes, ...]
+) -> None:
+    async with speaking(world, *words) as base, world.client(base) as client:
+        with pytest.raises(AgentUnreachable):
+            await client.put_code(LEASE, b"pack")
+    assert len(world.naps.taken) > 3
 
 
 @pytest.mark.parametrize(

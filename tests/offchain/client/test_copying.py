@@ -122,6 +122,8 @@ class Commands:
         take: Take,
         given: bytes = b"",
         counted: Callable[[int], None] = lambda count: None,
+        *,
+        much: bool = False,
     ) -> CommandEnd:
         self.ran.append(command)
         take(io.BytesIO(b"".join(data for fd, data in self.said if fd == 1)))

@@ -35,6 +35,8 @@ class Here:
         take: Take,
         given: bytes = b"",
         counted: Callable[[int], None] = lambda count: None,
+        *,
+        much: bool = False,
     ) -> CommandEnd:
         done = await asyncio.to_thread(subprocess.run, command, input=given, capture_output=True)
         large = len(done.stdout) > 10_000
