@@ -1,4 +1,4 @@
-"""Bodies of some MiB: on the disk while they come, so that however many send slowly, what waits costs no memory."""
+"""Bodies of some MiB: on the disk while they come, so that however many send slowly, what waits costs little memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from leasehold_agent.api._straight_body import body_pieces
 
 BODY_SECONDS: Final = 120.0
 PIECE: Final = 128 * 1024
-"""Bytes that are gathered before they are hashed and kept, in a thread: of fewer that costs more than it takes."""
+"""Bytes that are taken out of a connection at once."""
+KEPT: Final = 512 * 1024
+"""And that are hashed and kept at once, in a thread: to go there for fewer costs more than what is done there."""
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE)
 
 
@@ -49,18 +51,24 @@ async def _fill(
 ) -> None:
     size, seen = 0, hashlib.sha256()
 
-    def keep(chunk: bytes | memoryview) -> None:
-        seen.update(chunk)
-        file.write(chunk)
+    def keep(parts: list[bytes]) -> None:
+        for part in parts:
+            seen.update(part)
+            file.write(part)
 
     try:
         async with asyncio.timeout(BODY_SECONDS):
             async with aclosing(body_pieces(request, PIECE)) as pieces:
+                gathered = list[bytes]()
                 async for piece in pieces:
                     if (size := size + len(piece)) > most:
                         raise BodyTooLarge(f"The body may have {most} bytes.")
-                    await asyncio.to_thread(keep, piece)
+                    gathered.append(bytes(piece))
+                    if sum(map(len, gathered)) >= KEPT:
+                        await asyncio.to_thread(keep, gathered)
+                        gathered = []
                     await carried(len(piece))
+                await asyncio.to_thread(keep, gathered)
     except TimeoutError:
         raise BadCall("The body did not arrive in time; send it again.") from None
     except ClientDisconnect:

@@ -128,7 +128,9 @@ def stream_routes(app: FastAPI, api: Api) -> None:
         request: Request,
         lease: LeaseText,
         command: Annotated[str, Query(description="what to run: a list of words, in JSON")] = "",
-        much: Annotated[bool, Query(description="it may write a lot; it runs alike, and goes faster")] = False,
+        much: Annotated[
+            bool, Query(description="it may write a lot; it runs alike, and goes faster")
+        ] = False,
     ) -> Response:
         """Run a command in the lease's container and hand out what it writes. The body is what it reads, which no
         signature covers.

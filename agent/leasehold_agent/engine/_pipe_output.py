@@ -18,6 +18,7 @@ from typing import Final, Protocol
 from leasehold_agent.engine._pipe_end import PipeEnd
 
 PIECE: Final = 256 * 1024
+"""What is read at once: each piece costs several turns of the loop, and larger ones come from fresh memory."""
 MOST_ASIDE: Final = 16 * 1024
 """Bytes of what the command says besides that are kept while it writes to its pipe."""
 _STDOUT: Final = 1

@@ -304,7 +304,11 @@ class DockerRuntime:
     def _lent_in(self, lease: int, container: ContainerFacts) -> bool:
         """Whether a shell that the host lends runs there as the host's own kernel has it: gVisor has pipes of its own."""
         workload = self._host.leases.workload(lease)
-        return HELPER_MOUNT in container.mounts and workload is not None and workload.runtime is not Runtime.GVISOR
+        return (
+            HELPER_MOUNT in container.mounts
+            and workload is not None
+            and workload.runtime is not Runtime.GVISOR
+        )
 
     async def connect(self, lease: int, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         container = _require_running(await self._container(lease))

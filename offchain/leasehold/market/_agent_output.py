@@ -34,7 +34,8 @@ class OutputRequest(AgentSocket):
             OSError: there was no answer, so that it can be tried again. AgentUnreachable: it broke off later.
             TakeFailed: `take` raised.
         """
-        with self.connected() as connection, _answers(connection) as answers:
+        with self.connected() as connection:
+            answers = io.BufferedReader(_Records(connection), _PIECE)
             self.ask(connection, {"Content-Length": str(len(given))}, given)
             status, lines = head_of(answers)
             if status != _OK:
@@ -139,8 +140,19 @@ class _Chunked(io.RawIOBase):
         self._over = self._left == 0
 
 
-def _answers(connection: ssl.SSLSocket) -> io.BufferedReader:
-    return cast(io.BufferedReader, connection.makefile("rb", _PIECE))
+class _Records(io.RawIOBase):
+    """What comes by TLS, a record at a time: a socket's own file asks five functions for each of them."""
+
+    def __init__(self, connection: ssl.SSLSocket) -> None:
+        self._connection = connection
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object, /) -> int:
+        view = cast(bytearray, buffer)
+        # With a buffer it tells how many bytes there were.
+        return cast(int, self._connection.read(len(view), view))
 
 
 def _broke_off() -> AgentUnreachable:
