@@ -109,6 +109,7 @@ class PipedExec:
                 yield fd, data
         else:
             return
+        assert pipe is not None
         aside = bytearray()
         self._listening = asyncio.create_task(_listen(source, aside, pipe))
         while data := await pipe.read():

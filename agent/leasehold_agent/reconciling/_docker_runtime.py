@@ -302,7 +302,7 @@ class DockerRuntime:
         return await streams.exec(container.id, command, tty=tty, env=env or {}, size=size)
 
     def _lent_in(self, lease: int, container: ContainerFacts) -> bool:
-        """Whether a shell that the host lends runs there as the host's own kernel has it: gVisor has pipes of its own."""
+        """Whether a shell that the host lends runs there under the host's own kernel: gVisor has pipes of its own."""
         workload = self._host.leases.workload(lease)
         return (
             HELPER_MOUNT in container.mounts

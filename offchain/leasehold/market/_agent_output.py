@@ -35,7 +35,7 @@ class OutputRequest(AgentSocket):
             TakeFailed: `take` raised.
         """
         with self.connected() as connection:
-            answers = io.BufferedReader(_Records(connection), _PIECE)
+            answers = cast(io.BufferedReader, io.BufferedReader(_Records(connection), _PIECE))
             self.ask(connection, {"Content-Length": str(len(given))}, given)
             status, lines = head_of(answers)
             if status != _OK:
