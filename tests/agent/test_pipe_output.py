@@ -71,8 +71,11 @@ async def begun(*command: str, has_pipe: bool = True) -> AsyncIterator[PipedExec
     async def find() -> PipeOutput | None:
         if not has_pipe:
             return None
-        place = f"/proc/{running.pid}/fd/0"
-        found.append(PipeOutput(os.open(place, os.O_RDONLY | os.O_NONBLOCK), roomy=True))
+        try:
+            descriptor = os.open(f"/proc/{running.pid}/fd/0", os.O_RDONLY | os.O_NONBLOCK)
+        except FileNotFoundError:  # it has ended already
+            return None
+        found.append(PipeOutput(descriptor, roomy=True))
         return found[0]
 
     piped = PipedExec(stream, find)
