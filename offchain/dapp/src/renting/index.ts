@@ -1,5 +1,6 @@
 /** Renting from a browser: what a machine offers, the lease opened, the lease extended. */
 export {
+  type Courier,
   challenge,
   extend,
   leave,

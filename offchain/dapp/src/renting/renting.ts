@@ -94,12 +94,24 @@ export interface PayingHands {
   readonly tell: (words: string, stage?: GaslessStage) => void;
 }
 
-/** And what renting takes beside: a session with agents, where the relay is, and who has documents. */
+/** And what renting takes beside: who has documents, and how a sealed workload comes to the machine's agent. */
 export interface RentingHands extends PayingHands {
+  readonly fetchDocument: FetchDocument;
+  readonly courier: Courier;
+}
+
+/** A session with agents, and where the relay to them is. */
+export interface ByAgent {
   readonly key: SessionKey;
   readonly url: AgentWay["url"];
-  readonly fetchDocument: FetchDocument;
 }
+
+/** Where an agent looks for what nobody has brought: a node of the renter's, who has no receipt then. */
+export interface ByOwnNode {
+  readonly leave: (sealed: Uint8Array) => Promise<void>;
+}
+
+export type Courier = ByAgent | ByOwnNode;
 
 /**
  * Rents as the reader was shown: `shown` is the quote beside the button. Returns the lease.
@@ -143,10 +155,19 @@ async function handedOver(hands: RentingHands, shown: Quote, workload: WorkloadF
   hands.tell("Sealing the workload to the machine's key");
   const contact = await readContact(chain, pool, shown.machine, hands.fetchDocument);
   const sealed = await seal({ ...workload, tenant }, contact.recipient);
-  hands.tell("Handing the sealed workload to the machine's agent");
-  const agent = new AgentClient({ pool, machine: shown.machine, key: hands.key, url: hands.url });
-  const heldUntil = await agent.putWorkload(sealed, now.machine.operator);
+  const heldUntil = await delivered(hands, shown.machine, sealed, now.machine.operator);
   return { now: now.quote, digest: await sha256(sealed), heldUntil };
+}
+
+/** The workload is where the agent has it or finds it. Until when it is held, unix seconds; 0: nobody has promised that. */
+async function delivered({ pool, courier, tell }: RentingHands, machine: number, sealed: Uint8Array, operator: Address) {
+  if ("leave" in courier) {
+    tell("Leaving the sealed workload on your IPFS node, where the machine's agent looks for it");
+    await courier.leave(sealed);
+    return 0;
+  }
+  tell("Handing the sealed workload to the machine's agent");
+  return await new AgentClient({ pool, machine, ...courier }).putWorkload(sealed, operator);
 }
 
 /** Extends a lease; the same leave, the same single transaction. */

@@ -40,8 +40,8 @@ export async function verified(data: Uint8Array, digest: Hex, what: string): Pro
   if ((await sha256(data)) !== digest.toLowerCase()) {
     throw new Problem(
       "document-swapped",
-      `The gateway gave another ${what} than the chain names.`,
-      "Use another gateway: nothing was sealed or signed.",
+      `Another ${what} came than the chain names.`,
+      "Use another gateway or IPFS node: nothing was sealed or signed.",
     );
   }
   return data;

@@ -7,6 +7,7 @@ import { Page } from "../../app/Page";
 import { Facts } from "../../ui/Facts";
 import { ProblemView } from "../../ui/ProblemView";
 import { Time } from "../../ui/Time";
+import { OwnNode } from "./OwnNode";
 
 /** Which gateway answers, and another in its place: for a page that came from IPFS, any will do. */
 export default function GatewayPage() {
@@ -86,11 +87,12 @@ export default function GatewayPage() {
           </div>
           <p className="small soft">
             Without one, your wallet's node tells your leases and the pool's rules: leases are extended, closed and
-            withdrawn from, and a machine's terms and stake are managed by its number. Search, a provider's earnings and
-            claims, logs, terminals and renting take a gateway.
+            withdrawn from, a machine's terms and stake are managed by its number, and with an IPFS node of yours machines
+            are rented by theirs. Search, a provider's earnings and claims, logs and terminals take a gateway.
           </p>
         </form>
       </section>
+      <OwnNode />
       {(refusal ?? error) != null && <ProblemView error={refusal ?? error} />}
     </Page>
   );

@@ -2,6 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { useNavigate } from "react-router";
 import { keptSession } from "../../agent";
+import { isAlone } from "../../api/gateway";
 import { MachineStatus, readMachine } from "../../chain";
 import { formatDuration, formatShare } from "../../format";
 import { routeOf } from "../../groups";
@@ -40,7 +41,8 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
   const contact = useContact(account, id);
   const place = usePlace(account);
   const groups = useOwnGroups(account, place.data);
-  const group = groups.data?.find(({ account: address }) => address === url.as);
+  const together = isAlone() ? [] : (groups.data ?? []); // signatures are gathered by a gateway
+  const group = together.find(({ account: address }) => address === url.as);
   const payer = group?.account ?? sender.account;
   const machine = useQuery({
     queryKey: ["onchain", "machine", pool.controller, id],
@@ -70,7 +72,8 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
   const { quote, problem } = offer.data;
   const stale =
     offer.isPlaceholderData || quote.share !== share || quote.duration !== url.seconds || quote.spot !== url.spot;
-  const hasSession = keptSession(pool, sender.account, sessionStorage, Math.floor(Date.now() / 1000)) !== null;
+  const needsSession =
+    !isAlone() && keptSession(pool, sender.account, sessionStorage, Math.floor(Date.now() / 1000)) === null;
   const rentNow = (): void => {
     if (!workload) return;
     void run("renting", async (tell) => {
@@ -92,7 +95,7 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
       <WhatGoesIn account={account} draft={draft} onDraft={setDraft} />
       <WhoRents
         account={sender.account}
-        groups={groups.data ?? []}
+        groups={together}
         chosen={group}
         lost={url.as !== "" && groups.data !== undefined && !groups.isFetching && !group}
         onChoose={(as) => onUrl({ as })}
@@ -112,11 +115,18 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
           </span>
         </label>
       )}
+      {isAlone() && (
+        <p className="notice">
+          No gateway is asked: the sealed workload is left on your IPFS node, and the machine's agent fetches it from
+          there. Let the node run, reachable from the internet, until the lease has started. An agent that does not find
+          it declines, and all of the deposit comes back.
+        </p>
+      )}
       <PricePanel
         pool={pool}
         quote={quote}
         workload={workload}
-        hasSession={hasSession}
+        hasSession={!needsSession}
         hasResultsKey={keys.results !== null}
         group={group}
       >

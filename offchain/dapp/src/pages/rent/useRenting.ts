@@ -1,19 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Hex } from "viem";
 import { type AgentWay, grantSession, keptSession, type SessionKey } from "../../agent";
-import { gateway } from "../../api/gateway";
+import { fetchFromOwnNode, leaveOnOwnNode, ownNode } from "../../alone/ownNode";
+import { gateway, isAlone } from "../../api/gateway";
 import { formatLease, type Quote } from "../../chain";
 import { keyBook, recipientOf, resultsKey } from "../../data";
 import { type Group, type Place, propose } from "../../groups";
 import { Problem } from "../../problem";
-import { prepareTogether, rent } from "../../renting";
+import { type Courier, prepareTogether, rent } from "../../renting";
 import { type Output, readContact, volumeKey, volumeKeyRequest, type WorkloadFields } from "../../sealing";
 import { type Account, type Tell, typedDataSigner } from "../../wallet";
 
 export const agentUrl: AgentWay["url"] = (path) => gateway.url(path);
 
-/** A document by its CID, from the gateway; whoever asks hashes it. */
+/** A document by its CID, from the gateway or the reader's own IPFS node; whoever asks hashes it. */
 export async function fetchDocument(cid: string): Promise<Uint8Array> {
+  if (isAlone()) return await fetchFromOwnNode(cid);
   const response = await fetch(gateway.url(`documents/${cid}`)).catch(() => null);
   if (!response?.ok) {
     throw new Problem(
@@ -28,7 +30,7 @@ export async function fetchDocument(cid: string): Promise<Uint8Array> {
 /** The machine's contact document, by the chain's digest. */
 export function useContact(account: Account, machine: number) {
   return useQuery({
-    queryKey: ["onchain", "contact", account.pool.controller, machine],
+    queryKey: ["onchain", "contact", account.pool.controller, machine, isAlone() ? ownNode() : null],
     queryFn: () => readContact(account.chain, account.pool, machine, fetchDocument),
   });
 }
@@ -42,9 +44,15 @@ export async function sessionFor(account: Account, tell: Tell): Promise<SessionK
   return await grantSession(account.pool, account.sender.account, typedDataSigner(account.sender), sessionStorage, now);
 }
 
+/** By whom a workload goes: a gateway that carries calls to the agent, or, where none is asked, one's own IPFS node. */
+async function courierOf(account: Account, tell: Tell): Promise<Courier> {
+  if (isAlone()) return { leave: leaveOnOwnNode };
+  return { key: await sessionFor(account, tell), url: agentUrl };
+}
+
 /** Rents what was shown, and returns the lease as it is shown. */
 export async function rentShown(account: Account, shown: Quote, workload: WorkloadFields, tell: Tell): Promise<string> {
-  const key = await sessionFor(account, tell);
+  const courier = await courierOf(account, tell);
   const signTypedData = typedDataSigner(account.sender);
   const volumes = [];
   for (const volume of workload.volumes ?? []) {
@@ -59,7 +67,7 @@ export async function rentShown(account: Account, shown: Quote, workload: Worklo
     if (stage?.kind === "mined") opening = stage.receipt.transactionHash;
     tell(words, stage);
   };
-  const hands = { ...account, key, url: agentUrl, signTypedData, fetchDocument, tell: heard };
+  const hands = { ...account, courier, signTypedData, fetchDocument, tell: heard };
   const lease = formatLease(await rent(hands, shown, keyed));
   if (opening !== null) sessionStorage.setItem(openingPlace(lease), opening);
   if (workload.secrets) sessionStorage.setItem(secretsPlace(lease), JSON.stringify(workload.secrets));
@@ -95,7 +103,7 @@ export async function proposeShown(
   const signTypedData = typedDataSigner(account.sender);
   const outputs = await readableOutputs(account, workload, tell); // by the one who proposes
   const keyed = outputs ? { ...workload, outputs } : workload;
-  const hands = { ...account, key, url: agentUrl, signTypedData, fetchDocument, tell };
+  const hands = { ...account, courier: { key, url: agentUrl }, signTypedData, fetchDocument, tell };
   const { deed, heldUntil } = await prepareTogether(hands, group.account, shown, keyed);
   const { chain, sender } = account;
   const calls = [{ target: deed.to, data: deed.data }];
