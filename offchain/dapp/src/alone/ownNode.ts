@@ -3,8 +3,9 @@
  * where a machine's agent looks for what nobody has brought. Nothing that it says is believed: bytes are hashed, and what is
  * left there is sealed.
  */
-import { cidOfDigest, type FetchDocument, sha256 } from "../sealing";
+
 import { Problem } from "../problem";
+import { cidOfDigest, type FetchDocument, sha256 } from "../sealing";
 
 const CHOSEN = "leasehold.ipfs";
 const MOST_DOCUMENT = 2 << 20; // bytes: more than that no node hands another in one block
@@ -37,7 +38,11 @@ export const fetchFromOwnNode: FetchDocument = async (cid) => {
   const size = Number(response.headers.get("content-length") ?? 0);
   const bytes = size > MOST_DOCUMENT ? null : new Uint8Array(await response.arrayBuffer());
   if (bytes !== null && bytes.length <= MOST_DOCUMENT) return bytes;
-  throw new Problem("document-unavailable", "Your IPFS node gives more bytes than a document has.", "Use another node.");
+  throw new Problem(
+    "document-unavailable",
+    "Your IPFS node gives more bytes than a document has.",
+    "Use another node.",
+  );
 };
 
 /** Leaves a sealed workload on the node, pinned. Throws a Problem unless the node calls it by the CID that it has. */

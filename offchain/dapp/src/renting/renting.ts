@@ -160,7 +160,12 @@ async function handedOver(hands: RentingHands, shown: Quote, workload: WorkloadF
 }
 
 /** The workload is where the agent has it or finds it. Until when it is held, unix seconds; 0: nobody has promised that. */
-async function delivered({ pool, courier, tell }: RentingHands, machine: number, sealed: Uint8Array, operator: Address) {
+async function delivered(
+  { pool, courier, tell }: RentingHands,
+  machine: number,
+  sealed: Uint8Array,
+  operator: Address,
+) {
   if ("leave" in courier) {
     tell("Leaving the sealed workload on your IPFS node, where the machine's agent looks for it");
     await courier.leave(sealed);

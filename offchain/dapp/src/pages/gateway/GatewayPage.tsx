@@ -87,8 +87,8 @@ export default function GatewayPage() {
           </div>
           <p className="small soft">
             Without one, your wallet's node tells your leases and the pool's rules: leases are extended, closed and
-            withdrawn from, a machine's terms and stake are managed by its number, and with an IPFS node of yours machines
-            are rented by theirs. Search, a provider's earnings and claims, logs and terminals take a gateway.
+            withdrawn from, a machine's terms and stake are managed by its number, and with an IPFS node of yours
+            machines are rented by theirs. Search, a provider's earnings and claims, logs and terminals take a gateway.
           </p>
         </form>
       </section>
