@@ -1,7 +1,11 @@
 /** Renting by the reader's own IPFS node: what a node that lies or fails can do, and that nothing is signed then. */
 import { beforeEach, expect, test, vi } from "vitest";
 import { chooseOwnNode, fetchFromOwnNode, leaveOnOwnNode, ownNode } from "../../src/alone";
+import { quote } from "../../src/chain";
+import { rent } from "../../src/renting";
 import { cidOfDigest, sha256, verified } from "../../src/sealing";
+import { hands, machine, rules, standing } from "../providing/chain";
+import { vectors } from "./vectors";
 
 const SEALED = new TextEncoder().encode("sealed to one machine");
 const NODE = "http://127.0.0.1:5001/";
@@ -74,4 +78,39 @@ test("a document of another content than its CID's is refused, whatever node gav
 test("a document without end is not read to one", async () => {
   nodeThat(() => new Response("x", { headers: { "content-length": String(1 << 30) } }));
   await expect(fetchFromOwnNode("bafkreia")).rejects.toMatchObject({ code: "document-unavailable" });
+});
+
+const WISH = { share: 8, duration: 3_600, allowUnverified: true, spot: false };
+const IMAGE = `sha256:${"a".repeat(64)}`;
+
+/** Renting by `leave`, on a chain that names this contact document; `given`: the bytes that come for it. */
+async function rented(leave: (sealed: Uint8Array) => Promise<void>, given?: Uint8Array) {
+  const document = new TextEncoder().encode(JSON.stringify({ age_recipient: vectors.recipient }));
+  const digest = await sha256(document);
+  const { hands: own, sent } = hands(standing());
+  const getLogs = async () => [{ args: { digest } }];
+  const chain = { ...own.chain, getLogs } as unknown as typeof own.chain;
+  const shown = quote(machine(), rules(), WISH, { ledger: 0n, wallet: 10n ** 9n, allowance: 10n ** 9n });
+  const all = { ...own, chain, courier: { leave }, fetchDocument: async () => given ?? document };
+  const ended = await rent(all, shown, { image: IMAGE }).catch((error: unknown) => error);
+  return { ended, sent };
+}
+
+test("the lease is opened on what the node keeps, after it keeps it", async () => {
+  const left: Uint8Array[] = [];
+  const { sent } = await rented(async (sealed) => void left.push(sealed));
+  const [sealed] = left as [Uint8Array];
+  expect(sent.map(({ name }) => name)).toEqual(["open"]);
+  expect(sent[0]?.args[0]).toMatchObject({ machine: 7, workload: await sha256(sealed) });
+});
+
+test("where the node keeps nothing, or gives another machine's document, nothing is sent", async () => {
+  nodeThat(() => Response.json({}));
+  const lost = await rented(leaveOnOwnNode);
+  expect(lost.ended).toMatchObject({ code: "workload-not-kept" });
+  const leave = vi.fn(async () => undefined);
+  const swapped = await rented(leave, SEALED);
+  expect(swapped.ended).toMatchObject({ code: "document-swapped" });
+  expect(leave).not.toHaveBeenCalled();
+  expect([...lost.sent, ...swapped.sent]).toEqual([]);
 });
