@@ -179,7 +179,8 @@ function called(at: Standing, { to, data }: { to: Address; data: Hex }): Hex {
     return toHex(functionName === "allowance" ? at.allowance : at.wallet, { size: 32 });
   }
   const { functionName, args } = decodeFunctionData({ abi: [...controllerAbi, ...faultsAbi], data });
-  const number = BigInt((args?.[0] as bigint | number | undefined) ?? 0);
+  const [named] = (args ?? []) as readonly unknown[];
+  const number = typeof named === "bigint" || typeof named === "number" ? BigInt(named) : 0n;
   switch (functionName) {
     case "machineOf": {
       const found = at.machines.find(({ id }) => BigInt(id) === number) ?? machine({ provider: zeroAddress });
