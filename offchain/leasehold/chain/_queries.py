@@ -62,7 +62,6 @@ from leasehold.chain._versions import SCHEMA
 T = TypeVar("T")
 _ENTRIES = 4  # more than one event makes of the ledger's
 _IDS_A_STATEMENT = 1_000
-_MOST_GROUPS = 200
 _BITS: Final = sa.literal(LOG_INDEX_BITS, sa.Integer)  # PostgreSQL shifts by no number as long as a place
 _READERS: Final = 8  # threads that wait for a server, so that nothing else of the process waits with them
 
@@ -449,9 +448,12 @@ class Queries:
         rows = await self._of(tables.delegates, account=account)
         return [DelegateRecord(**only(DelegateRecord, row)) for row in rows if row["since"]]
 
-    async def groups_of(self, member: str) -> list[GroupRecord]:
-        """Groups that the account signs for and somebody has deployed, the newest first, 200 at most. Others the chain
-        does not tell of: their addresses stand for themselves.
+    async def groups_of(
+        self, member: str, *, after: int | None = None, limit: int = 200
+    ) -> tuple[list[GroupRecord], int | None]:
+        """Groups that the account signs for and somebody has deployed, the oldest first, and after which place there are
+        more. Whoever deploys others in its name pushes none of those back that were there before. What was never
+        deployed the chain does not tell of: its address stands for itself.
         """
         joined = (tables.groups.c.pool == tables.members.c.pool) & (
             tables.groups.c.place == tables.members.c.place
@@ -460,10 +462,12 @@ class Queries:
             sa.select(tables.groups)
             .join(tables.members, joined)
             .where(tables.members.c.pool == self.pool_key, tables.members.c.member == member)
-            .order_by(tables.groups.c.place.desc())
-            .limit(_MOST_GROUPS)
+            .order_by(tables.members.c.place)
+            .limit(limit + 1)
         )
-        return [group_record(row) for row in await self._rows(query)]
+        rows = await self._rows(query if after is None else query.where(tables.members.c.place > after))
+        page = rows[:limit]
+        return [group_record(row) for row in page], page[-1]["place"] if len(rows) > limit else None
 
     async def group(self, account: str) -> GroupRecord | None:
         """Whose the account is, if it is a group's that somebody has deployed."""

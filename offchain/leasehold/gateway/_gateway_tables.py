@@ -82,6 +82,14 @@ proposals = Table(
 )
 """What groups are asked to sign, without signatures."""
 
+groups = Table(
+    "gateway_groups",
+    metadata,
+    Column("account", String(42), primary_key=True),
+    Column("terms", Text, nullable=False),
+)
+"""Of whom the groups are that are asked to sign: who wants to know for which he signs reads no proposal of theirs."""
+
 signers = Table(
     "gateway_signers",
     metadata,

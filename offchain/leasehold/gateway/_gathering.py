@@ -24,7 +24,15 @@ from leasehold.agreements import GroupTerms, Proposal, ProposalFile, SignatureFi
 from leasehold.chain import Deployment, Rpc
 from leasehold.chain.typed import IsAuthorized, Proof, ProofKind, Safe, read_safe
 from leasehold.gateway._bodies import json_body, read_json
-from leasehold.gateway._gateway_tables import Exclusive, proposals, put_row, signatures, signers, take_turn
+from leasehold.gateway._gateway_tables import (
+    Exclusive,
+    groups,
+    proposals,
+    put_row,
+    signatures,
+    signers,
+    take_turn,
+)
 from leasehold.gateway._limits import CallRates
 from leasehold.gateway._parts import PartOf
 from leasehold.gateway._refusals import BadRequest, Conflicting, KeepsNoMore, NotHere, QuotaUsed
@@ -36,11 +44,13 @@ MOST_MESSAGES: Final = 16
 MOST_SECONDS: Final = 60 * 86_400
 """To a proposal's deadline."""
 MOST_OF_A_GROUP: Final = 32
+MOST_BYTES_OF_A_GROUP: Final = 1 << 20
+"""Since whoever asks for what a group is to sign, asks for all of it."""
 MOST_ALTOGETHER: Final = 50_000
 DAILY: Final = RateLimit(200, 86_400)
 """Proposals from one network: a group costs nothing to make up."""
 MOST_GROUPS: Final = 200
-"""That one account is told of."""
+"""That one account is told of at once."""
 
 _DIGEST: Final = re.compile(r"0x[0-9a-f]{64}")
 
@@ -116,8 +126,9 @@ class Gathering:
         self._daily.take(network)
         async with self._engine.begin() as connection:
             await take_turn(connection, Exclusive.PROPOSALS)
-            await self._make_room(connection, account, digest)
-            await _put(connection, digest, proposal)
+            document = proposal.file().model_dump_json(exclude_none=True)
+            await self._make_room(connection, account, digest, len(document))
+            await _put(connection, digest, proposal, document)
             for signer, proofs in given.items():
                 await _sign(connection, digest, signer, proofs)
         return await self.read(account, digest)
@@ -163,33 +174,54 @@ class Gathering:
         items = [await self.read(account, digest) for digest in digests[:MOST_OF_A_GROUP]]
         return AllGathered(items=items, total=len(digests))
 
-    async def groups_of(self, member: str) -> dict[str, GroupTerms]:
-        """The groups and Safes that have something to sign for that account, by their addresses: those first for which
-        it has signed something. Anybody makes up others, and says that it signs for them.
+    async def signed_by(self, member: str, limit: int = MOST_GROUPS) -> dict[str, GroupTerms]:
+        """Groups and Safes with something open that the account has signed, by their addresses. Nobody else can make one
+        of these; the last to end before the others.
+        """
+        signed = (signatures.c.digest == proposals.c.digest) & (signatures.c.signer == member)
+        query = (
+            select(groups.c.account, groups.c.terms)
+            .join(proposals, proposals.c.account == groups.c.account)
+            .join(signatures, signed)
+            .where(proposals.c.deadline >= int(self._now()))
+            .group_by(groups.c.account, groups.c.terms)
+            .order_by(func.max(proposals.c.deadline).desc())
+        )
+        return await self._terms(query.limit(limit))
+
+    async def asking(
+        self, member: str, *, after: str = "", limit: int = MOST_GROUPS
+    ) -> tuple[dict[str, GroupTerms], str | None]:
+        """Groups and Safes that have something to sign for the account, in the order of their addresses, and after which
+        there are more. Anybody makes up some of which he says that it signs for them: whoever asks on sees all.
         """
         here = (signers.c.digest == proposals.c.digest) & (signers.c.signer == member)
-        signed = (signatures.c.digest == proposals.c.digest) & (signatures.c.signer == member)
-        wanted = (
-            select(proposals.c.account, func.min(proposals.c.document))
+        query = (
+            select(groups.c.account, groups.c.terms)
+            .join(proposals, proposals.c.account == groups.c.account)
             .join(signers, here)
-            .outerjoin(signatures, signed)
-            .group_by(proposals.c.account)
-            .order_by(func.count(signatures.c.digest).desc(), func.max(proposals.c.deadline).desc())
+            .where(groups.c.account > after, proposals.c.deadline >= int(self._now()))
+            .distinct()
+            .order_by(groups.c.account)
         )
-        return await self._terms(wanted)
+        found = list((await self._terms(query.limit(limit + 1))).items())
+        return dict(found[:limit]), found[limit - 1][0] if len(found) > limit else None
 
     async def group(self, account: str) -> GroupTerms | None:
         """Who signs for that account, by what it is asked to sign."""
-        wanted = select(proposals.c.account, proposals.c.document).where(proposals.c.account == account)
-        return (await self._terms(wanted.limit(1))).get(account)
+        query = (
+            select(groups.c.account, groups.c.terms)
+            .join(proposals, proposals.c.account == groups.c.account)
+            .where(groups.c.account == account, proposals.c.deadline >= int(self._now()))
+        )
+        return (await self._terms(query.limit(1))).get(account)
 
     # ------------------------------------------------------------------------------------------------------ privately
 
-    async def _terms(self, wanted: Select[Any, Any]) -> dict[str, GroupTerms]:
-        open_ = wanted.where(proposals.c.deadline >= int(self._now())).limit(MOST_GROUPS)
+    async def _terms(self, query: Select[Any, Any]) -> dict[str, GroupTerms]:
         async with self._engine.connect() as connection:
-            rows = (await connection.execute(open_)).all()
-        return {account: ProposalFile.model_validate_json(document).group for account, document in rows}
+            rows = (await connection.execute(query)).all()
+        return {account: GroupTerms.model_validate_json(terms) for account, terms in rows}
 
     async def _proposal(self, account: str, digest: str) -> Proposal:
         if _DIGEST.fullmatch(digest) is None:  # no database takes every text
@@ -230,17 +262,24 @@ class Gathering:
             if not contract or not await self._is_authorized(signer, digest, proof):
                 raise BadRequest(f"The signature of {signer} does not hold;", "have it signed again.")
 
-    async def _make_room(self, connection: AsyncConnection, account: str, digest: str) -> None:
-        """Forgets what is over; beside this one, if it is here, there must be room. Raises QuotaUsed, KeepsNoMore."""
+    async def _make_room(self, connection: AsyncConnection, account: str, digest: str, size: int) -> None:
+        """Forgets what is over; beside this one, if it is here, there must be room for `size` bytes.
+
+        Raises QuotaUsed, KeepsNoMore.
+        """
         over = select(proposals.c.digest).where(proposals.c.deadline < int(self._now()))
         await connection.execute(delete(signatures).where(signatures.c.digest.in_(over)))
         await connection.execute(
             delete(signers).where(signers.c.digest.in_(over) | (signers.c.digest == digest))
         )
         await connection.execute(delete(proposals).where(proposals.c.deadline < int(self._now())))
+        await connection.execute(delete(groups).where(groups.c.account.not_in(select(proposals.c.account))))
         rows = select(func.count()).select_from(proposals).where(proposals.c.digest != digest)
         own = (await connection.execute(rows.where(proposals.c.account == account))).scalar_one()
-        if own >= MOST_OF_A_GROUP:
+        written = select(func.coalesce(func.sum(func.length(proposals.c.document)), 0))
+        others = written.where(proposals.c.account == account, proposals.c.digest != digest)
+        size += (await connection.execute(others)).scalar_one()
+        if own >= MOST_OF_A_GROUP or size > MOST_BYTES_OF_A_GROUP:
             raise QuotaUsed(
                 "The group has as many open proposals as are kept;", "let one end, or carry one out."
             )
@@ -256,10 +295,11 @@ def digest_of(proposal: Proposal) -> str:
     return "0x" + (digests[0] if len(digests) == 1 else keccak(b"".join(digests))).hex()
 
 
-async def _put(connection: AsyncConnection, digest: str, proposal: Proposal) -> None:
-    document = proposal.file().model_dump_json(exclude_none=True)
+async def _put(connection: AsyncConnection, digest: str, proposal: Proposal, document: str) -> None:
     row = {"digest": digest, "account": proposal.account, "deadline": proposal.deadline, "document": document}
     await put_row(connection, proposals, row)
+    terms = proposal.file().group.model_dump_json(exclude_none=True)
+    await put_row(connection, groups, {"account": proposal.account, "terms": terms})
     members = [{"digest": digest, "signer": signer} for signer in proposal.group.signers]
     await connection.execute(insert(signers), members)
 

@@ -36,9 +36,22 @@ interface Said {
   readonly proposal: ProposalFile;
 }
 
-/** Groups and Safes that the account signs for, as far as the gateway knows. Those whose address is another are left out. */
+const MOST_PAGES = 5;
+
+/**
+ * Groups and Safes that the account signs for, as far as the gateway knows. Those whose address is another are left out.
+ * Anybody makes groups that name it, so that there may be more than anybody looks through: 1,000 are asked for, its own
+ * before others that came after them.
+ */
 export async function groupsOf(place: Place, member: Address): Promise<readonly KnownGroup[]> {
-  const { items } = await gateway.get<Part<SaidGroup>>("groups", { member });
+  const items: SaidGroup[] = [];
+  let after: string | undefined;
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const part: Part<SaidGroup> = await gateway.get("groups", { member, after });
+    items.push(...part.items);
+    if (part.next === null) break;
+    after = part.next;
+  }
   return items.flatMap((said): KnownGroup[] => {
     try {
       if (said.safe) return [{ account: said.account, safe: true }];

@@ -311,12 +311,12 @@ async def test_who_may_sign_is_told_which_groups_ask(engine: AsyncEngine, chain:
         await gathering.bring(
             proposal.account, proposal.file({ADA.address: await proposal.sign(ADA)}), network="ada"
         )
-    told = await gathering.groups_of(GRACE.address)
+    told, _ = await gathering.asking(GRACE.address)
     assert set(told) == {group_of().address(DEPLOYMENT.accounts), SAFE}
     assert told[SAFE].safe == SAFE
-    assert await gathering.groups_of(EVE.address) == {}
+    assert await gathering.asking(EVE.address) == ({}, None)
     clock.time += 61
-    assert set(await gathering.groups_of(GRACE.address)) == {group_of().address(DEPLOYMENT.accounts)}
+    assert set((await gathering.asking(GRACE.address))[0]) == {group_of().address(DEPLOYMENT.accounts)}
     assert await gathering.group(SAFE) is None
 
 
@@ -339,21 +339,65 @@ async def test_one_network_fills_no_gateway(
 
 
 async def test_groups_that_name_somebody_hide_none_of_his(
-    engine: AsyncEngine, chain: Chain, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    engine: AsyncEngine, chain: Chain, clock: Clock
 ) -> None:
     """Anybody makes up groups of which he says that somebody else signs for them."""
-    monkeypatch.setattr(_gathering, "MOST_GROUPS", 3)
     gathering = gathering_of(engine, chain, clock)
 
     async def bring(proposal: Proposal, signer: LocalSigner) -> None:
         file = proposal.file({signer.address: await proposal.sign(signer)})
         await gathering.bring(proposal.account, file, network="")
 
-    own = proposed(group_of(), seconds=7200)
+    own, asked = proposed(group_of(), seconds=60), proposed(group_of(threshold=3), seconds=60)
     await bring(own, GRACE)
+    await bring(asked, ADA)
     for number in range(5):
-        await bring(proposed(group_of(EVE.address), number, seconds=60), EVE)
-        await bring(proposed(group_of(EVE.address, "0x" + f"{number + 1:040x}"), seconds=60), EVE)
-    told = await gathering.groups_of(GRACE.address)
-    assert own.account in told
-    assert len(told) == 3, "of one group all that it is asked is one line"
+        await bring(proposed(group_of(EVE.address), number, seconds=7200), EVE)
+        await bring(proposed(group_of(EVE.address, "0x" + f"{number + 1:040x}"), seconds=7200), EVE)
+    assert set(await gathering.signed_by(GRACE.address, 1)) == {own.account}
+
+    seen, after = list[str](), ""
+    while True:
+        told, following = await gathering.asking(GRACE.address, after=after, limit=3)
+        seen += told
+        if following is None:
+            break
+        after = following
+    assert {own.account, asked.account} <= set(seen)
+    assert len(seen) == len(set(seen)) == 8, "of one group all that it is asked is one line"
+
+
+async def test_who_asks_for_which_groups_he_signs_has_no_proposal_read(
+    engine: AsyncEngine, chain: Chain, clock: Clock
+) -> None:
+    """They are 256 KiB each, and 200 of them for each call that anybody makes."""
+    gathering = gathering_of(engine, chain, clock)
+    proposal = proposed(group_of())
+    await gathering.bring(
+        proposal.account, proposal.file({ADA.address: await proposal.sign(ADA)}), network=""
+    )
+    asked: list[str] = []
+
+    def noted(_: object, __: object, statement: str, *___: object) -> None:
+        asked.append(statement)
+
+    event.listen(engine.sync_engine, "before_cursor_execute", noted)
+    try:
+        await gathering.asking(GRACE.address)
+        await gathering.signed_by(ADA.address)
+        await gathering.group(proposal.account)
+    finally:
+        event.remove(engine.sync_engine, "before_cursor_execute", noted)
+    assert len(asked) == 3
+    assert not [statement for statement in asked if "document" in statement]
+
+
+async def test_what_a_group_is_asked_has_bounds_together(
+    page: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks for it asks for all of it."""
+    one = len(proposed(group_of()).file().model_dump_json(exclude_none=True))
+    monkeypatch.setattr(_gathering, "MOST_BYTES_OF_A_GROUP", 2 * one + 10)
+    answers = [await brought(page, proposed(group_of(), nonce), ADA) for nonce in (1, 2, 3, 2)]
+    assert [answer.status_code for answer in answers] == [201, 201, 403, 201]
+
