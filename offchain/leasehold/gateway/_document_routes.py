@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from leasehold.chain import digest_of_cid
-from leasehold.gateway._errors import DocumentNotNamed, GatewayFull
+from leasehold.gateway._errors import DocumentNotNamed
 from leasehold.gateway._gateway import Gateway, TheGateway
 from leasehold.gateway._reading import written
 from leasehold.workload import all_templates
@@ -56,10 +56,6 @@ async def _named(gateway: Gateway, digest: bytes) -> bool:
 
 
 async def _fetched(gateway: Gateway, digest: bytes, visitor: str) -> bytes:
-    """From IPFS: a few at a time, of one address fewer. Raises DocumentUnavailable, GatewayFull."""
-    if not gateway.fetching.enter(visitor):
-        raise GatewayFull()
-    try:
+    """From IPFS: a few at a time, of one address fewer. Raises DocumentUnavailable, Busy, GatewayFull."""
+    with gateway.fetching.taken(caller=visitor):
         return await gateway.documents.get(digest)
-    finally:
-        gateway.fetching.leave(visitor)

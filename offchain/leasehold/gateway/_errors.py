@@ -88,7 +88,7 @@ class CallTooLarge(GatewayRefusal):
     "gateway-full", problem="The gateway has as many connections as it takes", advice="try again later."
 )
 class GatewayFull(GatewayRefusal):
-    """No more live connections, of this address or altogether."""
+    """As much runs altogether as may; what one address may have at most is refused with 429."""
 
     status = 503
     retry_after = 5

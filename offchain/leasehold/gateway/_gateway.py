@@ -17,8 +17,9 @@ from leasehold.gateway._errors import NotReady, said_of
 from leasehold.gateway._facts import Facts
 from leasehold.gateway._figures import Figures
 from leasehold.gateway._hub import Hub
-from leasehold.gateway._limits import CallRates, Places
+from leasehold.gateway._limits import CallRates
 from leasehold.gateway._market import Market
+from leasehold.gateway._places import Places
 from leasehold.gateway._settings import GatewaySettings
 from leasehold.market import Money
 from leasehold.rates import RateLimit
@@ -49,7 +50,7 @@ class Gateway:
     unread: str | None = None
     target: int = 0
     watcher: EventWatcher | None = None
-    fetching: Places = field(default_factory=lambda: Places(4, 16))
+    fetching: Places = field(default_factory=lambda: Places({"all": 16, "caller": 4}))
     frames: CallRates = field(default_factory=lambda: CallRates(RateLimit(600, 60.0), time.monotonic))
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     started: float = field(default_factory=time.time)

@@ -175,8 +175,8 @@ class Gathering:
         return AllGathered(items=items, total=len(digests))
 
     async def signed_by(self, member: str, limit: int = MOST_GROUPS) -> dict[str, GroupTerms]:
-        """Groups and Safes with something open that the account has signed, by their addresses. Nobody else can make one
-        of these; the last to end before the others.
+        """Groups and Safes with something open that the account has signed, by their addresses. Nobody else can make
+        one of these; the last to end before the others.
         """
         signed = (signatures.c.digest == proposals.c.digest) & (signatures.c.signer == member)
         query = (
@@ -192,8 +192,8 @@ class Gathering:
     async def asking(
         self, member: str, *, after: str = "", limit: int = MOST_GROUPS
     ) -> tuple[dict[str, GroupTerms], str | None]:
-        """Groups and Safes that have something to sign for the account, in the order of their addresses, and after which
-        there are more. Anybody makes up some of which he says that it signs for them: whoever asks on sees all.
+        """Groups and Safes that have something to sign for the account, in the order of their addresses, and after
+        which there are more. Anybody makes up some of which he says that it signs for them: whoever asks on sees all.
         """
         here = (signers.c.digest == proposals.c.digest) & (signers.c.signer == member)
         query = (

@@ -17,7 +17,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from leasehold.chain import InvalidCid
 from leasehold.errors import DatasetCorrupt, DatasetUnavailable
 from leasehold.gateway._parts import PartOf
-from leasehold.gateway._places import SharedPlaces
+from leasehold.gateway._places import Places
 from leasehold.gateway._reading import lease_number
 from leasehold.gateway._refusals import BadRequest, NotHere
 from leasehold.gateway._relaying import CallerOf
@@ -72,7 +72,7 @@ class HandingOut:
     store: BlockStore
     published: Callable[[int], Awaitable[Published | None]]
     near: Callable[[int], Awaitable[None]]
-    places: SharedPlaces
+    places: Places
     caller_of: CallerOf
     seconds: float = SECONDS
 

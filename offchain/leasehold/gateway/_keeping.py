@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import ColumnElement, Table, case, delete, func, insert, not_, select
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from leasehold.gateway._gateway_tables import Exclusive, kept, put_row, take_turn, uploads
@@ -31,19 +31,30 @@ STRANGERS_DAILY: Final = RateLimit(1 << 30, 86_400)
 DAILY: Final = RateLimit(64 << 30, 86_400)
 """Bytes that the others may: what opens a quota can be lent from account to account."""
 
+LEAST: Final = 64 << 10
+"""Bytes that anything counts as: a pin costs the node more than a byte, and of those whoever likes had millions."""
+
 QuotaOf = Callable[[str], Awaitable[int]]
 """How many bytes an account may keep. Raises ChainError."""
 
 
+class Pins(Protocol):
+    """What the gateway's IPFS node has pinned."""
+
+    async def pin(self, cid: str) -> None: ...
+
+    async def unpin(self, cid: str) -> None: ...
+
+
 class AccountPins:
-    """quota_of: bytes of one account; altogether: of all of them. unpin: lets the node drop a CID. now: unix s.
+    """quota_of: bytes of one account; altogether: of all of them. pins: the node's. now: unix s.
     strangers: bytes of one network's accounts that have nothing in the pool; daily: of its others.
     """
 
     def __init__(
         self,
         engine: AsyncEngine,
-        unpin: Callable[[str], Awaitable[None]],
+        pins: Pins,
         quota_of: QuotaOf,
         now: Callable[[], float],
         *,
@@ -53,7 +64,7 @@ class AccountPins:
         daily: RateLimit = DAILY,
     ) -> None:
         self._engine = engine
-        self._unpin = unpin
+        self._pin, self._unpin = pins.pin, pins.unpin
         self._now = now
         self._quota_of = quota_of
         self._altogether = altogether
@@ -75,9 +86,9 @@ class AccountPins:
             await connection.execute(insert(uploads).values(**row))
 
     async def keep(
-        self, account: str, size: int, pin: Callable[[], Awaitable[str]], *, network: str | None
-    ) -> str:
-        """Has `pin` pin something of `size` bytes for the account; its CID. network: the caller's; None for an upload,
+        self, account: str, cid: str, size: int, pin: Callable[[], Awaitable[object]], *, network: str | None
+    ) -> None:
+        """Has `pin` pin what has that CID and `size` bytes, for the account. network: the caller's; None for an upload,
         which has its room already.
 
         Raises what `reserve` does, and what `pin` does.
@@ -86,13 +97,21 @@ class AccountPins:
             quota = await self._quota_of(account)
             async with self._counting, self._engine.connect() as connection:
                 await self._check_room(connection, account, size, quota, network)
+        own = (kept.c.cid == cid) & (kept.c.account == account)
         async with self._pinning:  # or the same CID's end for another account would unpin it meanwhile
-            cid = await pin()
-            until = int(self._now()) + self._seconds
+            # Noted before it is pinned: a replica that lets it go looks at the notes again after it has unpinned it.
             async with self._engine.begin() as connection:
-                row = {"cid": cid, "account": account, "size": size, "expires_at": until}
+                known = (await connection.execute(select(kept.c.expires_at).where(own))).scalar()
+                until = int(self._now()) + self._seconds
+                row = {"cid": cid, "account": account, "size": max(size, LEAST), "expires_at": until}
                 await put_row(connection, kept, row)
-        return cid
+            try:
+                await pin()
+            except BaseException:
+                if known is None:
+                    async with self._engine.begin() as connection:
+                        await connection.execute(delete(kept).where(own))
+                raise
 
     async def sweep(self) -> None:
         """Unpins what nobody keeps any more."""
@@ -104,20 +123,25 @@ class AccountPins:
                 await self._let_go(cid, account)
 
     async def _let_go(self, cid: str, account: str) -> None:
-        others = select(func.count()).select_from(kept).where(kept.c.cid == cid, kept.c.account != account)
-        async with self._engine.connect() as connection:
-            wanted = (await connection.execute(others)).scalar_one()
-        if not wanted:
-            await self._unpin(
-                cid
-            )  # before the note goes: a node that is down is asked again by the next sweep
+        over = (kept.c.account == account) & (kept.c.expires_at <= int(self._now()))
+        if not await self._wanted(cid, but=over):
+            # Before the note goes: a node that is down is asked again by the next sweep.
+            await self._unpin(cid)
+            if await self._wanted(cid, but=over):  # another replica has it kept since
+                await self._pin(cid)
         async with self._engine.begin() as connection:
-            await connection.execute(delete(kept).where(kept.c.cid == cid, kept.c.account == account))
+            await connection.execute(delete(kept).where(kept.c.cid == cid, over))
+
+    async def _wanted(self, cid: str, *, but: ColumnElement[bool]) -> bool:
+        """Whether anybody keeps it, beside one."""
+        notes = select(func.count()).select_from(kept).where(kept.c.cid == cid, not_(but))
+        async with self._engine.connect() as connection:
+            return bool((await connection.execute(notes)).scalar_one())
 
     async def _check_room(
         self, connection: AsyncConnection, account: str, size: int, quota: int, network: str
     ) -> None:
-        stranger = quota <= SMALL_QUOTA
+        stranger, size = quota <= SMALL_QUOTA, max(size, LEAST)
         if await self._used(connection, account) + size > quota:
             raise QuotaUsed(
                 f"This account may keep {quota} bytes here;", "remove an upload, or use another gateway."
@@ -129,8 +153,13 @@ class AccountPins:
     async def _used(self, connection: AsyncConnection, account: str | None) -> int:
         sums = 0
         for table, open_ in ((uploads, uploads.c.cid.is_(None)), (kept, True)):
-            total = select(func.coalesce(func.sum(table.c.size), 0)).where(open_)  # type: ignore[arg-type]
+            total = select(func.coalesce(func.sum(_counted(table)), 0)).where(open_)  # type: ignore[arg-type]
             if account is not None:
                 total = total.where(table.c.account == account)
             sums += int((await connection.execute(total)).scalar_one())
         return sums
+
+
+def _counted(table: Table) -> ColumnElement[int]:
+    """The bytes that a row counts as."""
+    return case((table.c.size < LEAST, LEAST), else_=table.c.size)

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
-from leasehold.gateway._errors import GatewayFull, TooManyCalls
+from leasehold.gateway._errors import GatewayRefusal, TooManyCalls
 from leasehold.gateway._gateway import Gateway, TheGateway, gateway_of
 from leasehold.gateway._hub import MOST_TOPICS, Listener
 from leasehold.gateway._words import block_json
@@ -39,7 +39,9 @@ _GOING, _POLICY, _LATER = 1000, 1008, 1013
 async def live(socket: WebSocket) -> None:
     """Frames in: `{"subscribe": [topics]}`, `{"unsubscribe": […]}`. Frames out: `{"topic": …, …}`."""
     gateway, visitor = gateway_of(socket), socket.scope["visitor"]
-    if not gateway.live.enter(visitor):
+    try:
+        gateway.live.enter(caller=visitor)
+    except GatewayRefusal:
         await socket.close(_LATER)
         return
     listener = Listener()
@@ -51,7 +53,7 @@ async def live(socket: WebSocket) -> None:
             await _conversation(gateway, socket, listener, visitor)
     finally:
         gateway.hub.leave(listener)
-        gateway.live.leave(visitor)
+        gateway.live.leave(caller=visitor)
 
 
 @router.get(
@@ -68,8 +70,7 @@ async def events(
     ] = "machines",
 ) -> Response:
     visitor = request.scope["visitor"]
-    if not gateway.live.enter(visitor):
-        raise GatewayFull()
+    gateway.live.enter(caller=visitor)
     return _EventStream(gateway, visitor, _topics(topics.split(",")))
 
 
@@ -175,7 +176,7 @@ class _EventStream(Response):
             await asyncio.gather(gone, telling, return_exceptions=True)
         finally:
             self._gateway.hub.leave(listener)
-            self._gateway.live.leave(self._visitor)
+            self._gateway.live.leave(caller=self._visitor)
 
     async def _tell(self, listener: Listener, send: Send) -> None:
         headers = [

@@ -29,7 +29,7 @@ from leasehold.gateway._handing_out import HandingOut, Published
 from leasehold.gateway._handing_out import router as handed_out
 from leasehold.gateway._keeping import QUOTA, SMALL_QUOTA, AccountPins
 from leasehold.gateway._lines import Lines
-from leasehold.gateway._places import SharedPlaces
+from leasehold.gateway._places import Places
 from leasehold.gateway._refusals import AgentSilent, NotHere
 from leasehold.gateway._relaying import Relay
 from leasehold.gateway._relaying import router as relayed
@@ -117,9 +117,9 @@ def _uploading(gateway: Gateway, client: PoolClient, engine: AsyncEngine) -> Upl
         funds = await asyncio.gather(client.pool.balance_of(account), client.token.balance(account))
         return QUOTA if any(funds) or await gateway.index.leases(tenant=account, live=True) else SMALL_QUOTA
 
-    keeping = AccountPins(engine, store.unpin, quota_of, time.time)
+    keeping = AccountPins(engine, store, quota_of, time.time)
     uploads = Uploads(engine, gateway.settings.home / "uploads", keeping, store, time.time)
-    return Uploading(store, keeping, uploads, SharedPlaces(dict(UPLOADS_AT_ONCE)), visitor_of)
+    return Uploading(store, keeping, uploads, Places(UPLOADS_AT_ONCE), visitor_of)
 
 
 async def _sweep(uploading: Uploading) -> None:
@@ -162,7 +162,7 @@ def _handing_out(gateway: Gateway, client: PoolClient, dialling: Dialling) -> Ha
                     await client.ipfs.swarm_connect(address)
                     break
 
-    places = SharedPlaces(dict(RESULTS_AT_ONCE))
+    places = Places(RESULTS_AT_ONCE)
     return HandingOut(client.ipfs, published, brought_near, places, visitor_of)
 
 

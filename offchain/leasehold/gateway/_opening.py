@@ -14,8 +14,8 @@ from leasehold.gateway._figures import Figures
 from leasehold.gateway._following import ask_scores, follow, hear, keep_market
 from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._hub import Hub
-from leasehold.gateway._limits import Places
 from leasehold.gateway._market import Market
+from leasehold.gateway._places import Places
 from leasehold.gateway._settings import GatewaySettings
 from leasehold.home import Home
 
@@ -37,7 +37,7 @@ async def opened(settings: GatewaySettings) -> AsyncIterator[Gateway]:
         documents = Documents(home.documents, client.ipfs, client.money, settings.documents_timeout)
         facts, hub = ChainFacts(client), Hub()
         market = Market(index, documents, facts, hub)
-        live = Places(settings.most_live_each, settings.most_live)
+        live = Places({"all": settings.most_live, "caller": settings.most_live_each})
         gateway = Gateway(settings, index, market, documents, facts, hub, Figures(index), live, client)
         async with asyncio.TaskGroup() as tasks:
             working = [

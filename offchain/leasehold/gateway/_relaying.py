@@ -25,11 +25,12 @@ from leasehold.gateway._agent_paths import METHODS, AgentCall, call_of
 from leasehold.gateway._bodies import pieces
 from leasehold.gateway._lines import Lines
 from leasehold.gateway._parts import PartOf
-from leasehold.gateway._places import SharedPlaces
+from leasehold.gateway._places import Places
 from leasehold.gateway._refusals import AgentSilent, BadRequest, TooMuch
 from leasehold.market.wire import LOG_OFFSET, MAX_AUTHORIZATION
 
-MOST_AT_ONCE: Final = {"all": 512, "caller": 32, "machine": 64, "terminal": 8}
+MOST_AT_ONCE: Final = {"all": 512, "caller": 32, "machine": 64, "terminal": 8, "visit": 12}
+"""visit: of one caller at one machine, whose other renters would else find no place."""
 READING_SECONDS: Final = 60.0
 """For which a browser that takes nothing of an answer is waited for, or one that sends nothing of its body."""
 _SCHEME: Final = re.compile(r"Leasehold [A-Za-z0-9_-]+")
@@ -58,12 +59,12 @@ class Relay:
         lines: Lines,
         *,
         caller_of: CallerOf,
-        places: SharedPlaces | None = None,
+        places: Places | None = None,
         reading: float = READING_SECONDS,
     ) -> None:
         self.lines = lines
         self.caller_of = caller_of
-        self.places = places or SharedPlaces(dict(MOST_AT_ONCE))
+        self.places = places or Places(MOST_AT_ONCE)
         self.reading = reading
 
     async def carry(self, machine: int, request: Request) -> Response:
@@ -72,7 +73,7 @@ class Relay:
         call = call_of(request.method, path, query)
         headers = _request_headers(request, call)
         async with AsyncExitStack() as held:
-            held.enter_context(self.places.taken(caller=self.caller_of(request), machine=str(machine)))
+            held.enter_context(self.places.taken(**keys_of(self.caller_of(request), machine)))
             line = await held.enter_async_context(self.lines.to(machine))
             body = _body(request, call.most, self.reading) if "content-length" in headers else None
             target = path + (b"?" + query if query else b"")
@@ -130,6 +131,11 @@ class _Carried(Response):
     async def _timely(self, send: Send, message: dict[str, object]) -> None:
         async with asyncio.timeout(self._reading):
             await send(message)
+
+
+def keys_of(caller: str, machine: int) -> dict[str, str]:
+    """By what a call is counted that somebody has handed on."""
+    return {"caller": caller, "machine": str(machine), "visit": f"{machine} {caller}"}
 
 
 async def _left(receive: Receive) -> None:

@@ -19,7 +19,7 @@ from leasehold.chain import Rpc
 from leasehold.errors import ChainError, ContractError, LeaseholdError, RpcError
 from leasehold.gateway._bodies import read_body
 from leasehold.gateway._parts import PartOf
-from leasehold.gateway._places import SharedPlaces
+from leasehold.gateway._places import Places
 from leasehold.gateway._relaying import CallerOf
 from leasehold.gateway._rpc_calls import MOST_BLOCKS, MOST_DATA, MethodRefused, check_call, span_of
 
@@ -48,7 +48,7 @@ class RpcProxy:
     def __init__(self, rpc: Rpc, *, caller_of: CallerOf, seconds: float = SECONDS) -> None:
         self.rpc = rpc
         self.caller_of = caller_of
-        self.places = SharedPlaces(dict(MOST_AT_ONCE))
+        self.places = Places(MOST_AT_ONCE)
         self.seconds = seconds
 
     async def answer(self, body: bytes) -> bytes | None:

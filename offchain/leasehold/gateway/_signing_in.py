@@ -25,7 +25,7 @@ from leasehold.errors import ProofError
 from leasehold.gateway._bodies import json_body, read_json
 from leasehold.gateway._nonces import Nonces
 from leasehold.gateway._parts import PartOf
-from leasehold.gateway._places import SharedPlaces
+from leasehold.gateway._places import Places
 from leasehold.gateway._refusals import Busy, ForeignOrigin, NotSignedIn, SignInRefused
 from leasehold.gateway._sessions import BrowserSession, SessionStore
 from leasehold.gateway._sign_in_message import MAX_MESSAGE, SignInMessage, check_message
@@ -89,7 +89,7 @@ class SigningIn:
         self._sessions = SessionStore(engine)
         self._origins = frozenset(origin.rstrip("/").lower() for origin in origins)
         self._is_authorized = is_authorized
-        self._contracts = SharedPlaces(dict(_CONTRACTS_AT_ONCE))
+        self._contracts = Places(_CONTRACTS_AT_ONCE)
 
     # ---------------------------------------------------------------------------------------------- in and out
 

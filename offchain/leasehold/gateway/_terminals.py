@@ -23,7 +23,7 @@ from leasehold.errors import AgentError, LeaseholdError
 from leasehold.gateway._agent_paths import FOLLOW_SECONDS, check_terminal
 from leasehold.gateway._errors import GatewayRefusal
 from leasehold.gateway._refusals import AgentSilent, BadRequest
-from leasehold.gateway._relaying import MachineNumber, Relay, TheRelay, target_of
+from leasehold.gateway._relaying import MachineNumber, Relay, TheRelay, keys_of, target_of
 from leasehold.market.wire import EXEC_PROTOCOL, MAX_AUTHORIZATION, MAX_FRAME, refusal
 
 CREDENTIAL: Final = "leasehold.credential."
@@ -51,12 +51,8 @@ async def serve_terminal(
     target = path.decode("ascii") + ("?" + query.decode("ascii") if query else "")
     try:
         async with AsyncExitStack() as held:
-            keys = {
-                "caller": relay.caller_of(socket),
-                "machine": str(machine),
-                "terminal": relay.caller_of(socket),
-            }
-            held.enter_context(relay.places.taken(**keys))
+            caller = relay.caller_of(socket)
+            held.enter_context(relay.places.taken(**keys_of(caller, machine), terminal=caller))
             line = await held.enter_async_context(relay.lines.to(machine))
             headers = {"Authorization": "Leasehold " + credential}
             agent = await held.enter_async_context(line.terminal(target, headers))

@@ -22,14 +22,15 @@ from leasehold.datasets import FilePart, Ipfs
 from leasehold.gateway._bodies import BODY_SECONDS, json_body, pieces, read_body, read_json
 from leasehold.gateway._keeping import AccountPins
 from leasehold.gateway._parts import PartOf
-from leasehold.gateway._places import SharedPlaces
+from leasehold.gateway._places import Places
 from leasehold.gateway._refusals import BadRequest, Conflicting
 from leasehold.gateway._relaying import CallerOf
 from leasehold.gateway._signing_in import TheSigningIn
 from leasehold.gateway._uploads import MOST_BYTES, Store, Upload, Uploads
 from leasehold.market.wire import MAX_UPLOAD
 
-MOST_AT_ONCE: Final = {"all": 64, "account": 4}
+MOST_AT_ONCE: Final = {"all": 64, "account": 4, "caller": 16}
+"""caller: by network, since an account costs a signature."""
 OFFSET_TYPE: Final = "application/offset+octet-stream"
 _TUS: Final = {"Tus-Resumable": "1.0.0", "Cache-Control": "no-store"}
 
@@ -60,7 +61,7 @@ class Uploading:
     store: Store
     keeping: AccountPins
     uploads: Uploads
-    places: SharedPlaces
+    places: Places
     caller_of: CallerOf
 
 
@@ -117,22 +118,27 @@ async def sealed(
 ) -> PinnedCid:
     """Pins a sealed workload as one raw block, whose CID is the digest that the chain names."""
     account = (await signing_in.signed_in(request)).account
-    with uploading.places.taken(account=account):
+    with uploading.places.taken(account=account, caller=uploading.caller_of(request)):
         data = await read_body(request, MAX_UPLOAD)
         if not data:
             raise BadRequest("The body is empty;", "send the sealed workload.")
-        _check_named(data, cid)
-        pinned = await uploading.keeping.keep(
-            account, len(data), lambda: uploading.store.block(data), network=uploading.caller_of(request)
+        pinned = _check_named(data, cid)
+        await uploading.keeping.keep(
+            account,
+            pinned,
+            len(data),
+            lambda: uploading.store.block(data),
+            network=uploading.caller_of(request),
         )
     return PinnedCid(cid=pinned)
 
 
-def _check_named(data: bytes, expected: str | None) -> None:
-    """Raises Conflicting. Before anything is pinned: to unpin it would take it from whoever else keeps the same."""
+def _check_named(data: bytes, expected: str | None) -> str:
+    """Its CID. Raises Conflicting, before anything is pinned: to unpin it would take it from whoever else keeps it."""
     cid = cid_of_digest(sha256(data).digest())
     if expected is not None and cid != expected:
         raise Conflicting(f"That is {cid}, and not what the path names;", "send what it names.")
+    return cid
 
 
 @router.post("/uploads", status_code=201, openapi_extra=json_body(NewUpload))
@@ -180,7 +186,7 @@ async def append(
         raise BadRequest("From where on must be said;", "send `Upload-Offset`.")
     if request.headers.get("content-type", "") != OFFSET_TYPE:
         raise BadRequest(f"The body must be {OFFSET_TYPE};", "say so in its content type.")
-    with uploading.places.taken(account=account):
+    with uploading.places.taken(account=account, caller=uploading.caller_of(request)):
         found = await uploading.uploads.append(account, upload, int(said), _coming(request))
     response.headers.update(_headers(found))
     return UploadStanding.of(found)

@@ -210,11 +210,10 @@ class Uploads:
         async with self._adds:
             cid = await self._store.add(_pieces(self._path(found.id)))
 
-        async def pin() -> str:
+        async def pin() -> None:
             await self._store.pin(cid)  # again: another account's may have ended since it was added
-            return cid
 
-        await self._keeping.keep(found.account, found.size, pin, network=None)
+        await self._keeping.keep(found.account, cid, found.size, pin, network=None)
         async with self._engine.begin() as connection:
             await connection.execute(update(uploads).where(uploads.c.id == found.id).values(cid=cid))
         self._path(found.id).unlink(missing_ok=True)

@@ -44,8 +44,8 @@ from leasehold.gateway._facts import PoolFacts
 from leasehold.gateway._figures import Figures
 from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._hub import Hub
-from leasehold.gateway._limits import Places
 from leasehold.gateway._market import Market
+from leasehold.gateway._places import Places
 from leasehold.market import Money, canonical
 
 UNIT = 10**6
@@ -258,7 +258,7 @@ async def world_in(folder: Path, changed: Mapping[str, Any]) -> AsyncIterator[Wo
     async with Indexer(settings.database_url, DEPLOYMENT) as index:
         documents = Documents(settings.home / "documents", blocks, Money.of(DEPLOYMENT), 1.0)
         market = Market(index, documents, chain, hub)
-        places = Places(settings.most_live_each, settings.most_live)
+        places = Places({"all": settings.most_live, "caller": settings.most_live_each})
         gateway = Gateway(settings, index, market, documents, chain, hub, Figures(index), places)
 
         @asynccontextmanager

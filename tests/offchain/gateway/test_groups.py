@@ -58,7 +58,7 @@ async def test_groups_of_strangers_that_name_somebody_push_none_of_his_back(worl
 
     seen: list[str] = []
     after: dict[str, str] = {}
-    for turn in range(10):
+    for _ in range(3):
         answer = await world.get("/api/v1/groups", member=TENANT, limit="3", **after)
         seen += [item["account"] for item in answer["items"]]
         assert len(answer["items"]) <= 3
@@ -66,4 +66,3 @@ async def test_groups_of_strangers_that_name_somebody_push_none_of_his_back(worl
             break
         after = {"after": answer["next"]}
     assert seen == [ADDRESS, *(group.address(ACCOUNTS) for group in strangers), own.address(ACCOUNTS)]
-    assert turn == 2

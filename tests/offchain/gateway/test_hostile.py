@@ -12,8 +12,11 @@ import httpx
 import pytest
 
 from leasehold.errors import SettingsError
+from leasehold.gateway._errors import GatewayFull
 from leasehold.gateway._front import POLICY
-from leasehold.gateway._limits import CallRates, Places
+from leasehold.gateway._limits import CallRates
+from leasehold.gateway._places import Places
+from leasehold.gateway._refusals import Busy
 from leasehold.gateway._visitors import networks, visitor
 from leasehold.rates import RateLimit, network
 
@@ -208,15 +211,19 @@ def test_buckets_forget_whom_they_have_not_seen() -> None:
 
 
 def test_places_are_given_back() -> None:
-    places = Places(each=1, altogether=2)
-    assert places.enter("a")
-    assert not places.enter("a")
-    assert places.enter("b")
-    assert not places.enter("c")
-    places.leave("a")
-    assert places.enter("c")
-    assert places.count == 2
-    assert set(places._taken) == {"b", "c"}
+    places = Places({"all": 2, "caller": 1})
+    places.enter(caller="a")
+    with pytest.raises(Busy):
+        places.enter(caller="a")
+    places.enter(caller="b")
+    with pytest.raises(GatewayFull):
+        places.enter(caller="c")
+    with pytest.raises(Busy):
+        places.enter(caller="a")
+    places.leave(caller="a")
+    with places.taken(caller="c"):
+        assert places.count == 2
+    assert set(places._taken) == {("caller", "b"), ("all", "")}
 
 
 async def test_a_document_is_given_only_where_the_pool_names_it(wide: World) -> None:
@@ -240,7 +247,17 @@ async def test_a_document_that_nobody_serves_is_waited_for_by_few(wide: World) -
     assert answer.status_code == 504
     assert wide.gateway.fetching.count == 0
     for _ in range(4):
-        assert wide.gateway.fetching.enter("127.0.0.1")
+        wide.gateway.fetching.enter(caller="127.0.0.1")
+    refused = await wide.client.get(f"/api/v1/documents/{cid}")
+    assert (refused.status_code, refused.json()["code"]) == (429, "busy"), (
+        "its own limit is nobody else's fault"
+    )
+    assert int(refused.headers["retry-after"]) >= 1
+    for number in range(12):
+        wide.gateway.fetching.enter(caller=f"198.51.100.{number}")
+    assert (await wide.client.get(f"/api/v1/documents/{cid}")).status_code == 429
+    wide.gateway.fetching.leave(caller="127.0.0.1")
+    wide.gateway.fetching.enter(caller="198.51.100.99")
     assert (await wide.client.get(f"/api/v1/documents/{cid}")).status_code == 503
 
 

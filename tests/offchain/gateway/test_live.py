@@ -93,6 +93,11 @@ async def test_so_many_connections_of_one_address_and_altogether(opened: Opening
                 assert await fourth.closed() == 1013
             refused = await world.client.get("/api/v1/events")
             assert refused.status_code == 503
+    async with listening(world.app, "127.0.0.1"), listening(world.app, "127.0.0.1"):
+        await until_live(world, 2)
+        own = await world.client.get("/api/v1/events")
+        assert (own.status_code, own.json()["code"]) == (429, "busy"), "its own limit is nobody else's fault"
+        assert int(own.headers["retry-after"]) >= 1
     assert world.gateway.live.count == 0
 
 

@@ -400,4 +400,3 @@ async def test_what_a_group_is_asked_has_bounds_together(
     monkeypatch.setattr(_gathering, "MOST_BYTES_OF_A_GROUP", 2 * one + 10)
     answers = [await brought(page, proposed(group_of(), nonce), ADA) for nonce in (1, 2, 3, 2)]
     assert [answer.status_code for answer in answers] == [201, 201, 403, 201]
-

@@ -17,7 +17,7 @@ from leasehold.chain import cid_of_digest
 from leasehold.errors import DatasetCorrupt, DatasetUnavailable
 from leasehold.gateway import _handing_out
 from leasehold.gateway._handing_out import MOST_AT_ONCE, MOST_BLOCKS, HandingOut, Published
-from leasehold.gateway._places import SharedPlaces
+from leasehold.gateway._places import Places
 from leasehold.gateway._sessions import SessionStore
 from leasehold.gateway._signing_in import SigningIn
 
@@ -99,7 +99,7 @@ async def world(engine: AsyncEngine, app_of: Callable[..., FastAPI]) -> AsyncIte
         node,
         published,
         brought_near,
-        SharedPlaces(dict(MOST_AT_ONCE)),
+        Places(MOST_AT_ONCE),
         caller_of=lambda request: request.headers.get("x-network", ""),
     )
     signing_in = SigningIn(engine, origins=[ORIGIN], chain_id=1, is_authorized=nobody, now=lambda: NOW)

@@ -25,7 +25,7 @@ from leasehold.chain import LocalSigner
 from leasehold.chain.typed import Domain, Request, sign_request
 from leasehold.gateway import _relaying, _terminals
 from leasehold.gateway._lines import Lines
-from leasehold.gateway._places import SharedPlaces
+from leasehold.gateway._places import Places
 from leasehold.gateway._refusals import NotHere
 from leasehold.gateway._relaying import MOST_AT_ONCE, Relay
 from leasehold.market import AgentLine, Contact, Dialling
@@ -97,7 +97,7 @@ async def relayed(
         return contact
 
     lines = Lines(contact_of, lambda machine, known: AgentLine(known, dialling, patience=patient(10)))
-    places = SharedPlaces({**MOST_AT_ONCE, **most})
+    places = Places({**MOST_AT_ONCE, **most})
     relay = Relay(lines, caller_of=lambda connection: "somebody", places=places, reading=reading)
     yield app_of([_relaying.router, _terminals.router], relay), relay
     await lines.close()

@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
 import pytest
 from fastapi import FastAPI
-from sqlalchemy import event
+from sqlalchemy import event, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from leasehold.chain import cid_of_digest
 from leasehold.errors import IpfsUnreachable
 from leasehold.gateway import _uploading
 from leasehold.gateway._errors import TooManyCalls
-from leasehold.gateway._keeping import KEPT_SECONDS, SMALL_QUOTA, AccountPins
-from leasehold.gateway._places import SharedPlaces
+from leasehold.gateway._gateway_tables import kept
+from leasehold.gateway._keeping import KEPT_SECONDS, LEAST, SMALL_QUOTA, AccountPins
+from leasehold.gateway._places import Places
 from leasehold.gateway._sessions import SessionStore
 from leasehold.gateway._signing_in import SigningIn
 from leasehold.gateway._uploading import MOST_AT_ONCE, OFFSET_TYPE, Uploading
@@ -38,6 +40,7 @@ class Node:
     """An IPFS node's pins, in memory: the outermost edge."""
 
     pins: dict[str, bytes] = field(default_factory=dict)
+    unpinned: dict[str, bytes] = field(default_factory=dict)
     down: bool = False
     gate: asyncio.Event | None = None
 
@@ -54,7 +57,8 @@ class Node:
         return await self.block(b"".join(pieces))
 
     async def pin(self, cid: str) -> None:
-        assert cid in self.pins
+        if cid not in self.pins:  # unpinned, and not collected yet
+            self.pins[cid] = self.unpinned[cid]
 
     async def unpin(self, cid: str) -> None:
         if self.down:
@@ -98,9 +102,9 @@ async def world(engine: AsyncEngine, tmp_path: Path, app_of: Callable[..., FastA
     async def nobody(account: str, digest: bytes, proof: bytes) -> bool:
         return False
 
-    keeping = AccountPins(engine, node.unpin, quota_of, clock, altogether=4 * QUOTA)
+    keeping = AccountPins(engine, node, quota_of, clock, altogether=4 * QUOTA)
     uploads = Uploads(engine, tmp_path / "spool", keeping, node, clock)
-    uploading = Uploading(node, keeping, uploads, SharedPlaces(dict(MOST_AT_ONCE)), lambda _: "here")
+    uploading = Uploading(node, keeping, uploads, Places(MOST_AT_ONCE), lambda _: "here")
     signing_in = SigningIn(engine, origins=[ORIGIN], chain_id=1, is_authorized=nobody, now=clock)
     app = app_of([_uploading.router], uploading, signing_in)
     yield World(app, engine, node, clock, tmp_path / "spool", uploading)
@@ -303,18 +307,18 @@ async def test_accounts_of_one_network_bring_so_much_a_day(world: World) -> None
     async def pin() -> str:
         return await world.node.block(b"0123456789")
 
-    limits = {"strangers": RateLimit(15, 86_400), "daily": RateLimit(25, 86_400)}
-    keeping = AccountPins(world.engine, world.node.unpin, quota_of, world.clock, **limits)
-    await keeping.keep(ADA, 10, pin, network="198.51.100.1")
+    limits = {"strangers": RateLimit(15 * LEAST, 86_400), "daily": RateLimit(25 * LEAST, 86_400)}
+    keeping = AccountPins(world.engine, world.node, quota_of, world.clock, **limits)
+    await keeping.keep(ADA, "cid", 10 * LEAST, pin, network="198.51.100.1")
     with pytest.raises(TooManyCalls):
-        await keeping.keep(EVE, 10, pin, network="198.51.100.1")
-    await keeping.keep(EVE, 10, pin, network="198.51.100.2")
+        await keeping.keep(EVE, "cid", 10 * LEAST, pin, network="198.51.100.1")
+    await keeping.keep(EVE, "cid", 10 * LEAST, pin, network="198.51.100.2")
     for _ in range(2):
-        await keeping.keep(GRACE, 10, pin, network="198.51.100.1")
+        await keeping.keep(GRACE, "cid", 10 * LEAST, pin, network="198.51.100.1")
     with pytest.raises(TooManyCalls):
-        await keeping.keep(GRACE, 10, pin, network="198.51.100.1")
+        await keeping.keep(GRACE, "cid", 10 * LEAST, pin, network="198.51.100.1")
     world.clock.time += 43_200
-    await keeping.keep(EVE, 10, pin, network="198.51.100.1")
+    await keeping.keep(EVE, "cid", 10 * LEAST, pin, network="198.51.100.1")
 
 
 async def test_an_account_has_only_so_many_under_way(ada: httpx.AsyncClient) -> None:
@@ -358,6 +362,76 @@ async def test_a_pin_ends_with_the_last_account_that_keeps_it(
     world.node.down = False
     await world.uploading.keeping.sweep()
     assert not world.node.pins
+
+
+async def test_what_another_replica_keeps_meanwhile_stays_pinned(
+    world: World, ada: httpx.AsyncClient, eve: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two gateways on one node: one lets a CID go that the other pins for somebody at that moment."""
+    await ada.put("/api/v1/sealed", content=b"same")
+    world.clock.time += KEPT_SECONDS
+    (cid,) = world.node.pins
+    unpin, brought = world.node.unpin, False
+
+    async def kept_by_the_other(_: str) -> None:
+        nonlocal brought
+        if not brought:
+            brought = True
+            other = AccountPins(world.engine, world.node, _much, world.clock)
+            await other.keep(EVE, cid, 4, lambda: world.node.block(b"same"), network="there")
+        data = world.node.pins[cid]
+        await unpin(cid)
+        world.node.unpinned[cid] = data
+
+    monkeypatch.setattr(world.uploading.keeping, "_unpin", kept_by_the_other)
+    await world.uploading.keeping.sweep()
+    assert cid in world.node.pins
+
+
+async def test_what_its_account_keeps_anew_does_not_end(world: World, ada: httpx.AsyncClient) -> None:
+    """A sweep looks at what is over, and lets it go one by one: meanwhile it may have been brought again."""
+    await ada.put("/api/v1/sealed", content=b"same")
+    world.clock.time += KEPT_SECONDS
+    (cid,) = world.node.pins
+    keeping = AccountPins(world.engine, world.node, _much, world.clock)
+    await keeping.keep(ADA, cid, 4, lambda: world.node.block(b"same"), network="there")
+    await world.uploading.keeping._let_go(cid, ADA)
+    assert cid in world.node.pins
+    world.clock.time += KEPT_SECONDS
+    await world.uploading.keeping.sweep()
+    assert not world.node.pins
+
+
+async def test_what_could_not_be_pinned_is_not_counted(world: World, ada: httpx.AsyncClient) -> None:
+    world.node.down = True
+    assert (await ada.put("/api/v1/sealed", content=b"same")).status_code >= 500
+    async with world.engine.connect() as connection:
+        assert (await connection.execute(select(kept))).all() == []
+
+
+async def test_many_small_things_count_as_more_than_their_bytes(world: World, ada: httpx.AsyncClient) -> None:
+    """Of one byte each, whoever likes had the node pin millions."""
+    answers = [
+        await ada.put("/api/v1/sealed", content=b"%d" % number) for number in range(QUOTA // LEAST + 1)
+    ]
+    assert {answer.status_code for answer in answers[:-1]} == {200}
+    assert answers[-1].status_code == 403
+    assert (await ada.post("/api/v1/uploads", json={"size": 1})).status_code == 403
+
+
+async def test_accounts_of_one_network_keep_nobody_else_from_uploading(
+    world: World, ada: httpx.AsyncClient
+) -> None:
+    """An account costs a signature: sixteen of them had all places, for as long as they sent a byte a minute."""
+    with ExitStack() as held:
+        for number in range(MOST_AT_ONCE["caller"]):
+            held.enter_context(world.uploading.places.taken(account=str(number), caller="here"))
+        assert (await ada.put("/api/v1/sealed", content=b"same")).status_code == 429
+        assert world.uploading.places.count < MOST_AT_ONCE["all"]
+
+
+async def _much(_: str) -> int:
+    return 1 << 30
 
 
 async def test_a_gateway_that_died_before_it_added_adds_when_it_is_asked(
