@@ -451,8 +451,8 @@ class Queries:
     async def groups_of(
         self, member: str, *, after: int | None = None, limit: int = 200
     ) -> tuple[list[GroupRecord], int | None]:
-        """Groups that the account signs for and somebody has deployed, the oldest first, and after which place there are
-        more. Whoever deploys others in its name pushes none of those back that were there before. What was never
+        """Groups that the account signs for and somebody has deployed, the oldest first, and after which place there
+        are more. Whoever deploys others in its name pushes none of those back that were there before. What was never
         deployed the chain does not tell of: its address stands for itself.
         """
         joined = (tables.groups.c.pool == tables.members.c.pool) & (

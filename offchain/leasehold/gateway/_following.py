@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import time
+import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from typing import Final
@@ -31,6 +33,26 @@ AGAIN: Final = 2.0
 LOOK_EVERY: Final = 10.0
 """Seconds after which the index is looked at without news."""
 SCORES_EVERY: Final = 300.0
+
+
+async def kept_up(
+    gateway: Gateway,
+    name: str,
+    work: Callable[[], Awaitable[None]],
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Has something done for ever, and begins it again when it ends. `/readyz` says so for a while.
+    A gateway whose news come no more, or that removes nothing any more, would else look as well as any.
+    """
+    while True:
+        try:
+            await work()
+            trace = ""
+        except Exception as error:  # noqa: BLE001  # the outermost place of what is done beside answering
+            trace = "".join(traceback.format_exception(error))  # never with the values of variables
+        _log.error("gateway.task_ended", task=name, trace=trace)
+        gateway.ended[name] = time.time()
+        await sleep(AGAIN)
 
 
 async def follow(gateway: Gateway, client: PoolClient) -> None:

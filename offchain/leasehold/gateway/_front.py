@@ -37,7 +37,7 @@ _METHODS: Final = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 _ALLOWED: Final = "Authorization, Content-Type, Upload-Offset, Upload-Length"
 _EXPOSED: Final = "Retry-After, Upload-Offset, Upload-Length, Location, Leasehold-Log-Offset"
 _UNCOUNTED: Final = frozenset(("/healthz", "/readyz"))
-_SECURITY: Final = (
+SECURITY: Final = (
     ("Content-Security-Policy", POLICY),
     ("X-Content-Type-Options", "nosniff"),
     ("X-Frame-Options", "DENY"),
@@ -133,7 +133,7 @@ class Front:
 
 def _put_headers(message: Message, origin: str | None, *, shared: bool) -> None:
     headers = MutableHeaders(raw=message["headers"])
-    for name, value in _SECURITY:
+    for name, value in SECURITY:
         headers.setdefault(name, value)
     if shared:
         headers.append("Vary", "Origin")

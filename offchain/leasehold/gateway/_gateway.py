@@ -34,7 +34,7 @@ class Gateway:
     gateway is only read from, as in tests of its routes. trouble: why the index does not follow, where it does not;
     unread: why it cannot be read. live: places of who listens; fetching: of who waits for a document; frames: what
     listeners may send. woken: set when the index has moved; target: up to which block it is filled before it is read
-    for the first time.
+    for the first time. ended: which of the tasks beside have ended unexpectedly, and when (unix seconds).
     """
 
     settings: GatewaySettings
@@ -50,6 +50,7 @@ class Gateway:
     unread: str | None = None
     target: int = 0
     watcher: EventWatcher | None = None
+    ended: dict[str, float] = field(default_factory=dict)
     fetching: Places = field(default_factory=lambda: Places({"all": 16, "caller": 4}))
     frames: CallRates = field(default_factory=lambda: CallRates(RateLimit(600, 60.0), time.monotonic))
     woken: asyncio.Event = field(default_factory=asyncio.Event)
@@ -65,6 +66,8 @@ class Gateway:
             return trouble
         if self.index.last_error is not None:
             return said_of(self.index.last_error)
+        if lately := sorted(name for name, at in self.ended.items() if now - at < STALE):
+            return f"What it does beside answering has failed and was begun again: {', '.join(lately)}."
         writes, watcher = self.index.elected or not self.index.shared, self.watcher
         since = watcher.stale_since if watcher is not None and writes else None
         return (

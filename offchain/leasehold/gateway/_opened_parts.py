@@ -17,6 +17,7 @@ from starlette.requests import HTTPConnection
 from leasehold.chain import Sender
 from leasehold.client import PoolClient
 from leasehold.errors import LeaseholdError, SettingsError
+from leasehold.gateway._following import kept_up
 from leasehold.gateway._gas_costs import GasLosses, GasPricing
 from leasehold.gateway._gasless import Gasless
 from leasehold.gateway._gasless import router as gasless
@@ -80,7 +81,7 @@ async def parts_of(gateway: Gateway) -> AsyncIterator[Mapping[type, object]]:
         )
         uploading = _uploading(gateway, client, engine)
         closing.push_async_callback(uploading.uploads.close)
-        sweeping = asyncio.create_task(_sweep(uploading))
+        sweeping = asyncio.create_task(kept_up(gateway, "sweep", lambda: _sweep(uploading)))
         closing.push_async_callback(_ended, sweeping)
         relay, proxy = Relay(lines, caller_of=visitor_of), RpcProxy(client.rpc, caller_of=visitor_of)
         is_authorized = client.accounts.is_authorized

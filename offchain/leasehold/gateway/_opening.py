@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from leasehold.chain import Indexer
@@ -11,7 +11,7 @@ from leasehold.client import connect
 from leasehold.gateway._documents import Documents
 from leasehold.gateway._facts import ChainFacts
 from leasehold.gateway._figures import Figures
-from leasehold.gateway._following import ask_scores, follow, hear, keep_market
+from leasehold.gateway._following import ask_scores, follow, hear, keep_market, kept_up
 from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._hub import Hub
 from leasehold.gateway._market import Market
@@ -40,13 +40,14 @@ async def opened(settings: GatewaySettings) -> AsyncIterator[Gateway]:
         live = Places({"all": settings.most_live, "caller": settings.most_live_each})
         gateway = Gateway(settings, index, market, documents, facts, hub, Figures(index), live, client)
         async with asyncio.TaskGroup() as tasks:
-            working = [
-                tasks.create_task(follow(gateway, client)),
-                tasks.create_task(hear(gateway)),
-                tasks.create_task(keep_market(gateway)),
-                tasks.create_task(documents.fetching(market.came)),
-                tasks.create_task(ask_scores(gateway)),
-            ]
+            works: dict[str, Callable[[], Awaitable[None]]] = {
+                "follow": lambda: follow(gateway, client),
+                "hear": lambda: hear(gateway),
+                "market": lambda: keep_market(gateway),
+                "documents": lambda: documents.fetching(market.came),
+                "scores": lambda: ask_scores(gateway),
+            }
+            working = [tasks.create_task(kept_up(gateway, name, work)) for name, work in works.items()]
             yield gateway
             for task in working:
                 task.cancel()

@@ -13,12 +13,12 @@ from leasehold.errors import SettingsError
 from leasehold.gateway._app import create_app
 from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._opening import opened
+from leasehold.gateway._protocol import bounded
 from leasehold.gateway._settings import GatewaySettings
 from leasehold.market.wire import CHUNK
 
 MOST_HEADER: Final = 32 * 1024
 MOST_FRAME: Final = CHUNK + 1024
-MOST_CONNECTIONS: Final = 4_096
 BACKLOG: Final = 2_048
 
 
@@ -31,11 +31,11 @@ def server_of(settings: GatewaySettings, gateway: Gateway) -> uvicorn.Server:
 
     config = uvicorn.Config(
         create_app(settings, opening=opening),
+        http=bounded(settings.proxies),
         ws_max_size=MOST_FRAME,
         ws_max_queue=16,
         ws_per_message_deflate=False,
         h11_max_incomplete_event_size=MOST_HEADER,
-        limit_concurrency=MOST_CONNECTIONS,
         backlog=BACKLOG,
         timeout_keep_alive=15,
         timeout_graceful_shutdown=3,

@@ -33,14 +33,14 @@ def visitor(scope: Mapping[str, Any], proxies: Sequence[Network]) -> str:
     """The network that a call counts for."""
     client = scope.get("client")
     nearest = str(client[0]) if client else _NOBODY
-    if not proxies or not _known(nearest, proxies):
+    if not proxies or not is_known(nearest, proxies):
         return network(nearest)
     said = [value.decode("latin-1") for name, value in scope.get("headers", ()) if name == b"x-forwarded-for"]
     addresses = [part.strip() for part in ",".join(said).rsplit(",", _MOST)[-_MOST:]]
     for address in reversed(addresses):
         if not _is_address(address):
             break
-        if not _known(address, proxies):
+        if not is_known(address, proxies):
             return network(address)
         nearest = address
     return network(nearest)
@@ -54,7 +54,8 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _known(address: str, proxies: Sequence[Network]) -> bool:
+def is_known(address: str, proxies: Sequence[Network]) -> bool:
+    """Whether it is one of the proxies'."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

@@ -12,7 +12,8 @@ import pytest
 from devnet.patience import patient
 from leasehold.chain import IndexConflict, IndexUnavailable
 from leasehold.gateway import _following
-from leasehold.gateway._following import AGAIN, SCORES_EVERY, ask_scores, hear, keep_market
+from leasehold.gateway._following import AGAIN, SCORES_EVERY, ask_scores, hear, keep_market, kept_up
+from leasehold.gateway._gateway import STALE
 
 from .conftest import PROVIDER, World
 from .listening import listening
@@ -132,3 +133,29 @@ async def test_scores_are_asked_for_once_there_is_a_market(world: World) -> None
         await ask_scores(world.gateway, sleep)
     assert slept == [AGAIN, SCORES_EVERY]
     assert (await world.get("/api/v1/machines"))["items"][0]["score"] == 640
+
+
+async def test_what_is_done_beside_and_ends_is_begun_again_and_said(world: World) -> None:
+    """A task that died had ended silently, and the gateway looked as well as any."""
+    await world.machine(1)
+    begun, again = 0, asyncio.Event()
+
+    async def work() -> None:
+        nonlocal begun
+        begun += 1
+        if begun == 1:
+            raise ValueError("a mistake")
+        if begun == 3:
+            again.set()
+            await asyncio.Event().wait()
+
+    async def at_once(_: float) -> None:
+        await asyncio.sleep(0)
+
+    async with working(kept_up(world.gateway, "sweep", work, at_once)):
+        await asyncio.wait_for(again.wait(), patient(20))
+        answer = await world.client.get("/readyz")
+        assert answer.status_code == 503
+        assert "sweep" in answer.json()["trouble"]
+    world.gateway.ended["sweep"] -= STALE
+    assert (await world.client.get("/readyz")).status_code == 200
