@@ -15,6 +15,7 @@ import { Proposals } from "./Proposals";
 import { TakeOut } from "./TakeOut";
 import { useGroup, useLedger } from "./useGroups";
 import { WithPlace } from "./WithPlace";
+import "../../ui/rows.css";
 import "./groups.css";
 
 /** One group or Safe: who signs, what it holds, what it is asked to sign, and the link for the others. */

@@ -9,6 +9,7 @@ import { AddSafe } from "./AddSafe";
 import { CreateGroup } from "./CreateGroup";
 import { useOwnGroups } from "./useGroups";
 import { WithPlace } from "./WithPlace";
+import "../../ui/rows.css";
 import "./groups.css";
 
 /** The groups that one signs for, and how to make one. */
@@ -33,10 +34,10 @@ function OwnGroups({ account, place }: { account: Account; place: Place }) {
   if (!groups.data) return <Skeleton rows={2} />;
   if (groups.data.length === 0) return <Empty says="This wallet signs for no group that is known here." />;
   return (
-    <ul className="group-list" aria-label="Your groups">
+    <ul className="row-list" aria-label="Your groups">
       {groups.data.map((group) => (
         <li key={group.account}>
-          <Link to={routeOf(group)} className="group-row">
+          <Link to={routeOf(group)} className="linked-row group-row">
             <strong>{nameOf(group)}</strong>
             <span className="mono" title={group.account}>
               {shortAddress(group.account)}

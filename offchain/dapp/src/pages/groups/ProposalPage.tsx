@@ -10,6 +10,7 @@ import type { Account } from "../../wallet";
 import { ProposalView } from "./ProposalView";
 import { useGroup } from "./useGroups";
 import { WithPlace } from "./WithPlace";
+import "../../ui/rows.css";
 import "./groups.css";
 
 const LOOK_EVERY = 3_000;

@@ -30,7 +30,7 @@ export function Proposals({ account, place, group }: Props) {
       {!open.data && !open.error && <Skeleton rows={2} />}
       {open.data?.gathered.length === 0 && <Empty says="Nothing waits for signatures." />}
       {open.data && open.data.gathered.length > 0 && (
-        <ul className="group-list">
+        <ul className="row-list">
           {open.data.gathered.map((gathered) => (
             <li key={gathered.proposal.digest}>
               <ProposalRow account={account} place={place} gathered={gathered} />
@@ -55,7 +55,7 @@ function ProposalRow({ account, place, gathered }: { account: Account; place: Pl
     refetchInterval: LOOK_EVERY,
   });
   return (
-    <Link to={routeOf(proposal.group, proposal.digest)} className="group-row said">
+    <Link to={routeOf(proposal.group, proposal.digest)} className="linked-row group-row said">
       <span>{titleOf(place, gathered)}</span>
       <span className="numbers">
         {Math.min(signatures.size, proposal.group.threshold)} of {proposal.group.threshold} signed

@@ -12,6 +12,7 @@ import { Skeleton } from "../../ui/Skeleton";
 import { Time } from "../../ui/Time";
 import { type Account, WithWallet } from "../../wallet";
 import { LeaseStateView } from "./LeaseStateView";
+import "../../ui/rows.css";
 import "./leases.css";
 
 interface LeaseItem {
@@ -55,10 +56,10 @@ function Leases({ account }: { account: Account }) {
     );
   }
   return (
-    <ul className="lease-list">
+    <ul className="row-list">
       {leases.data.items.map((lease) => (
         <li key={lease.id}>
-          <Link to={`/leases/${lease.id}`} className="lease-row">
+          <Link to={`/leases/${lease.id}`} className="linked-row lease-row">
             <strong>Lease {lease.id}</strong>
             <LeaseStateView state={lease.state} />
             <span>
@@ -67,7 +68,9 @@ function Leases({ account }: { account: Account }) {
             <span>
               {ended(lease.state) ? "ended" : "ends"} <Time at={lease.end} />
             </span>
-            <Money amount={lease.deposit} token={account.pool.money} />
+            <span>
+              deposit <Money amount={lease.deposit} token={account.pool.money} />
+            </span>
           </Link>
         </li>
       ))}
