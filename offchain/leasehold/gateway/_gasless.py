@@ -54,7 +54,7 @@ from leasehold.gateway._errors import GatewayRefusal
 from leasehold.gateway._gas_costs import GasLosses, GasPricing
 from leasehold.gateway._limits import CallRates
 from leasehold.gateway._parts import PartOf
-from leasehold.gateway._places import SharedPlaces
+from leasehold.gateway._places import Places
 from leasehold.gateway._refusals import BadRequest, Busy, Conflicting, NotServed
 from leasehold.gateway._relaying import CallerOf
 from leasehold.market import Money
@@ -126,7 +126,7 @@ class Gasless:
         self._pricing = pricing
         self._losses = losses
         self._rates = GaslessRates.of(clock)
-        self._places = SharedPlaces(dict(MOST_AT_ONCE))
+        self._places = Places(MOST_AT_ONCE)
         self._waited = waited
         self._flying: dict[str, _Flying] = {}
         self._alone = False

@@ -35,7 +35,7 @@ def bounded(
     """The protocol of one server. Raises SettingsError."""
     known, taken = networks(proxies), Counter[str]()
 
-    class Bounded(H11Protocol):
+    class CountedHttp(H11Protocol):
         counted: str | None = None
         first: asyncio.TimerHandle | None = None
 
@@ -85,4 +85,4 @@ def bounded(
                 self.transport.write(self.conn.send(event) or b"")
             self.transport.close()
 
-    return Bounded
+    return CountedHttp

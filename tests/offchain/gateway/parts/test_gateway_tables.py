@@ -24,7 +24,7 @@ from leasehold.gateway._gateway_tables import (
     state_engine,
     take_turn,
 )
-from leasehold.gateway._keeping import AccountPins
+from leasehold.gateway._keeping import LEAST, AccountPins
 from leasehold.gateway._nonces import Nonces
 from leasehold.gateway._refusals import QuotaUsed, SignInRefused
 
@@ -82,13 +82,17 @@ async def test_a_row_that_two_write_is_there_once(replicas: list[AsyncEngine]) -
 async def test_a_quota_is_one_for_all_replicas(replicas: list[AsyncEngine]) -> None:
     """Each counts what the others have noted, however many ask at once."""
 
-    async def unpin(cid: str) -> None:
-        raise AssertionError(cid)
+    class Untouched:
+        async def pin(self, cid: str) -> None:
+            raise AssertionError(cid)
+
+        async def unpin(self, cid: str) -> None:
+            raise AssertionError(cid)
 
     async def quota_of(account: str) -> int:
-        return 10
+        return LEAST + 4
 
-    pins = [AccountPins(engine, unpin, quota_of, lambda: NOW) for engine in replicas]
+    pins = [AccountPins(engine, Untouched(), quota_of, lambda: NOW) for engine in replicas]
 
     async def reserved(at: int) -> None:
         row = {"id": f"{at:022d}", "account": ADA, "name": "", "size": 6, "expires_at": int(NOW), "cid": None}
