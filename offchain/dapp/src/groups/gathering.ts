@@ -49,7 +49,7 @@ export async function groupsOf(place: Place, member: Address): Promise<readonly 
   for (let page = 0; page < MOST_PAGES; page += 1) {
     const part: Part<SaidGroup> = await gateway.get("groups", { member, after });
     items.push(...part.items);
-    if (part.next === null) break;
+    if (!part.next) break;
     after = part.next;
   }
   return items.flatMap((said): KnownGroup[] => {
