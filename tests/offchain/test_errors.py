@@ -8,6 +8,7 @@ import re
 import typing
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ PACKAGE = Path(leasehold.__file__).parent
 FACES = ("leasehold.cli.",)
 
 
+@cache
 def library() -> list[str]:
     found = (module.name for module in pkgutil.walk_packages([str(PACKAGE)], "leasehold."))
     return [name for name in found if not name.startswith(FACES)]
