@@ -9,12 +9,13 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -80,6 +81,11 @@ class Terminal:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        # The kernel tells the shell twice, as the session's leader and as what stands in front; where the second comes
+        # while bash is at the first, it dies and tells nobody.
+        for number in _of_session(self._process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGHUP)
 
     def run(self, text: str, cues: Iterable[Cue] = (), timeout: float = patient(120)) -> tuple[int, str]:
         """Types a command, and then each cue's keys when its time has come; its exit code, and all that was said.
@@ -163,3 +169,11 @@ def _next(waiting: Sequence[Cue], said: str, at: int) -> tuple[Cue, int] | None:
         if seen := re.compile(cue.after).search(said, at):
             return cue, seen.end()
     return None
+
+
+def _of_session(leader: int) -> Iterator[int]:
+    """What is left of the session that began with the process `leader`."""
+    for number in map(int, filter(str.isdecimal, os.listdir("/proc"))):
+        with contextlib.suppress(ProcessLookupError):
+            if os.getsid(number) == leader:
+                yield number

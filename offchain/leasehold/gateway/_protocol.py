@@ -22,7 +22,7 @@ MOST_CONNECTIONS: Final = 4_096
 MOST_EACH: Final = 256
 """Of one network, unless it is a reverse proxy's that is known."""
 FIRST_SECONDS: Final = 20.0
-"""For which who has connected may take to ask for something."""
+"""For which who is connected may take to ask for something, at first and again."""
 
 
 def bounded(
@@ -37,7 +37,9 @@ def bounded(
 
     class CountedHttp(H11Protocol):
         counted: str | None = None
-        first: asyncio.TimerHandle | None = None
+        waiting: asyncio.TimerHandle | None = None
+        answered: object = None
+        """The cycle of the last request that has had its answer; uvicorn makes one for each."""
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -49,7 +51,7 @@ def bounded(
                 return
             self.counted = key
             taken[key] += 1
-            self.first = self.loop.call_later(seconds, self._late)
+            self._await_request()
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._forget()
@@ -59,16 +61,28 @@ def bounded(
             self._forget()  # from now on it has a place of those that live
             super().handle_websocket_upgrade(event)
 
+        def on_response_complete(self) -> None:
+            self._await_request()  # the next is awaited no longer than the first: half of one ends uvicorn's own clock
+            super().on_response_complete()
+
         def send_400_response(self, msg: str) -> None:
             self._refuse(400, msg)
 
+        def _await_request(self) -> None:
+            self._stop_waiting()
+            self.answered = self.cycle
+            self.waiting = self.loop.call_later(seconds, self._late)
+
+        def _stop_waiting(self) -> None:
+            if self.waiting is not None:
+                self.waiting.cancel()
+
         def _late(self) -> None:
-            if self.scope is None:
+            if self.cycle is self.answered:
                 self.transport.close()
 
         def _forget(self) -> None:
-            if self.first is not None:
-                self.first.cancel()
+            self._stop_waiting()
             if self.counted is not None:
                 taken[self.counted] -= 1
                 if not taken[self.counted]:

@@ -17,10 +17,13 @@ from leasehold.gateway._protocol import bounded
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Opened = Callable[[], Awaitable[Streams]]
+SLOW = b"GET /slow HTTP/1.1\r\nhost: gate.example\r\n\r\n"
 PLAIN = b"GET / HTTP/1.1\r\nhost: gate.example\r\n\r\n"
 
 
 async def answering(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["path"] == "/slow":
+        await asyncio.sleep(0.2)  # longer than a connection may be silent
     await send({"type": "http.response.start", "status": 204, "headers": []})
     await send({"type": "http.response.body", "body": b""})
 
@@ -96,3 +99,18 @@ async def test_who_asks_for_nothing_is_let_go(connect: Opened) -> None:
     reader, writer = await connect()
     writer.write(b"GET / HTT")
     assert await asyncio.wait_for(reader.read(), patient(20)) == b""
+
+
+@pytest.mark.parametrize("connect", [{"seconds": 0.05}], indirect=True)
+async def test_half_of_a_second_request_is_not_waited_for(connect: Opened) -> None:
+    """uvicorn stops its clock with the first byte that comes: one whole request had bought a place for ever."""
+    streams = await connect()
+    assert await asked(streams, PLAIN) == 204
+    streams[1].write(b"GET / HTT")
+    assert await asyncio.wait_for(streams[0].read(), patient(20)) == b""
+
+
+@pytest.mark.parametrize("connect", [{"seconds": 0.05}], indirect=True)
+async def test_who_waits_for_a_slow_answer_is_not_let_go(connect: Opened) -> None:
+    streams = await connect()
+    assert await asked(streams, SLOW) == 204
