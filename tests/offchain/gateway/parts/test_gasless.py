@@ -393,6 +393,17 @@ async def test_many_accounts_burn_no_more_than_a_days_loss(
     assert all(0 < wait <= 86_400 for wait in waits[3:])
 
 
+@pytest.mark.parametrize("of", [("the account", "network {}"), ("account {}", "the network")])
+def test_neither_an_account_nor_a_network_fails_more_often(of: tuple[str, str]) -> None:
+    """Whoever has one moves to another of the other."""
+    losses = GasLosses(PLENTY, Clock())
+    for number in range(MOST_FAILED):
+        with losses.risked(1, of[0].format(number), of[1].format(number)):
+            pass
+    with pytest.raises(Busy), losses.risked(1, of[0].format(99), of[1].format(99)):
+        pass
+
+
 def test_what_is_paid_for_counts_for_nothing() -> None:
     losses = GasLosses(10 * UNIT, Clock())
     for _ in range(100):

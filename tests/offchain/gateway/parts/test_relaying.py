@@ -27,7 +27,7 @@ from leasehold.gateway import _relaying, _terminals
 from leasehold.gateway._lines import Lines
 from leasehold.gateway._places import Places
 from leasehold.gateway._refusals import NotHere
-from leasehold.gateway._relaying import MOST_AT_ONCE, Relay
+from leasehold.gateway._relaying import MOST_AT_ONCE, Relay, keys_of
 from leasehold.market import AgentLine, Contact, Dialling
 from leasehold.market.wire import EXEC_PROTOCOL, MAX_UPLOAD, encode_authorization, params_hash
 from leasehold_agent._runtime import LeaseHandle
@@ -463,6 +463,24 @@ async def test_what_hangs_frees_its_places_when_its_browser_goes(
                 second = await client.get(url)
                 assert (second.status_code, second.json()["code"]) == (429, "busy")
             await asyncio.wait_for(hostile.ended.wait(), patient(10))
+        await until(lambda: not relay.places.count)
+
+
+async def test_one_caller_takes_no_machine_for_himself(hostile: Hostile, app_of: AppOf, serve: Serve) -> None:
+    """Two addresses had all the places at a machine, and its other renters none."""
+    hostile.answer, hostile.hang = said("200 OK", b"x"), True
+    assert MOST_AT_ONCE["visit"] * 5 < MOST_AT_ONCE["machine"]
+    async with relayed(hostile.contact, app_of, visit=1) as (app, relay):
+        url = f"http://{await serve(app)}/api/v1/agents/{MACHINE}/v1/machine"
+        async with (
+            httpx.AsyncClient(trust_env=False, timeout=patient(10)) as client,
+            client.stream("GET", url) as answer,
+        ):
+            chunks = answer.aiter_raw()
+            await anext(chunks)
+            assert (await client.get(url)).json()["code"] == "busy"
+            with relay.places.taken(**keys_of("somebody else", MACHINE)):
+                pass
         await until(lambda: not relay.places.count)
 
 
