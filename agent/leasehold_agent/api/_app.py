@@ -9,20 +9,24 @@ from starlette.exceptions import HTTPException
 
 from leasehold.errors import AgentError
 from leasehold.market.wire import Problem
-from leasehold_agent.api._audit_routes import audit_routes
+from leasehold_agent.api._audit_routes import router as audit
 from leasehold_agent.api._audited import Audited
-from leasehold_agent.api._checkpoint_routes import checkpoint_routes
-from leasehold_agent.api._code_routes import code_routes
-from leasehold_agent.api._commit_routes import commit_routes
+from leasehold_agent.api._checkpoint_routes import router as checkpoint
+from leasehold_agent.api._code_routes import router as code
+from leasehold_agent.api._commit_routes import router as commit
 from leasehold_agent.api._gate import Gate
-from leasehold_agent.api._lease_routes import lease_routes
-from leasehold_agent.api._power_routes import power_routes
+from leasehold_agent.api._lease_routes import router as lease
+from leasehold_agent.api._power_routes import router as power
 from leasehold_agent.api._problems import MEDIA_TYPE, LastResort, answer
-from leasehold_agent.api._public_routes import public_routes
+from leasehold_agent.api._public_routes import Announced
+from leasehold_agent.api._public_routes import router as public
 from leasehold_agent.api._shared import Api
-from leasehold_agent.api._stream_routes import stream_routes
-from leasehold_agent.api._upload_routes import upload_routes
-from leasehold_agent.api._volume_routes import volume_routes
+from leasehold_agent.api._stream_routes import router as stream
+from leasehold_agent.api._upload_routes import router as upload
+from leasehold_agent.api._volume_routes import router as volume
+
+ROUTERS = (public, upload, lease, power, volume, checkpoint, commit, code, stream, audit)
+"""Made once for all applications: to take a route's function apart is most of what it costs to begin one."""
 
 _DESCRIPTION = """\
 What a machine's agent does for the tenants of its leases.
@@ -54,21 +58,14 @@ def create_app(api: Api) -> FastAPI:
             "default": {"model": Problem, "content": {MEDIA_TYPE: {}}, "description": "Refused, and why"}
         },
     )
+    app.state.api, app.state.announced = api, Announced()
     app.add_middleware(LastResort)
     app.add_middleware(Audited, audit=lambda: api.audit, now=lambda: api.context.now())
     app.add_middleware(Gate, known=api.admission.known)
     for kind in (AgentError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, answer)
-    public_routes(app, api)
-    upload_routes(app, api)
-    lease_routes(app, api)
-    power_routes(app, api)
-    volume_routes(app, api)
-    checkpoint_routes(app, api)
-    commit_routes(app, api)
-    code_routes(app, api)
-    stream_routes(app, api)
-    audit_routes(app, api)
+    for router in ROUTERS:
+        app.include_router(router)
     return app
 
 

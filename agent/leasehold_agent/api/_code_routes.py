@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, Request
 
 from leasehold.market.wire import MAX_CODE, CodeTaken, CodeWanted
 from leasehold.workload import MAX_PACKED
@@ -16,44 +16,43 @@ from leasehold_agent._runtime import LeaseHandle
 from leasehold_agent.api._calls import DigestText, LeaseText, binary_body, check_length, lease_of
 from leasehold_agent.api._gate import visitor_of
 from leasehold_agent.api._received import received
-from leasehold_agent.api._shared import Api
+from leasehold_agent.api._shared import Api, api_of
 
-CODE_AT_ONCE: Final = 2
-"""Of all that have come whole, how many are taken apart at a time: each costs some MiB of memory."""
+router = APIRouter()
 
 
-def code_routes(app: FastAPI, api: Api) -> None:
-    working = asyncio.Semaphore(CODE_AT_ONCE)
+@router.put(
+    "/v1/leases/{lease}/code/{digest}",
+    operation_id="offer_code",
+    openapi_extra=binary_body(MAX_CODE),
+)
+async def offer_code(request: Request, lease: LeaseText, digest: DigestText) -> CodeWanted:
+    """Which pieces of the folder that the lease's workload names this host lacks. The body is its list, zstd."""
+    api = api_of(request)
+    async with (
+        _code_body(request, api, lease, bytes.fromhex(digest), MAX_CODE) as (handle, body),
+        api.unpacking,
+    ):
+        folded = await asyncio.to_thread(body.read)
+        lacking = await api.context.runtime.offer_code(handle.lease, handle.tenant, folded)
+    return CodeWanted.of(lacking)
 
-    @app.put(
-        "/v1/leases/{lease}/code/{digest}",
-        operation_id="offer_code",
-        openapi_extra=binary_body(MAX_CODE),
-    )
-    async def offer_code(request: Request, lease: LeaseText, digest: DigestText) -> CodeWanted:
-        """Which pieces of the folder that the lease's workload names this host lacks. The body is its list, zstd."""
-        async with (
-            _code_body(request, api, lease, bytes.fromhex(digest), MAX_CODE) as (handle, body),
-            working,
-        ):
-            folded = await asyncio.to_thread(body.read)
-            lacking = await api.context.runtime.offer_code(handle.lease, handle.tenant, folded)
-        return CodeWanted.of(lacking)
 
-    @app.put(
-        "/v1/leases/{lease}/code-packs/{digest}",
-        operation_id="put_code",
-        openapi_extra=binary_body(MAX_PACKED),
-    )
-    async def put_code(request: Request, lease: LeaseText, digest: DigestText) -> CodeTaken:
-        """Keep some of these pieces, for this tenant. The body is each piece behind its length in 4 bytes, zstd."""
-        async with (
-            _code_body(request, api, lease, bytes.fromhex(digest), MAX_PACKED) as (handle, body),
-            working,
-        ):
-            pack = await asyncio.to_thread(body.read)
-            taken, left = await api.context.runtime.take_code(handle.lease, handle.tenant, pack)
-        return CodeTaken(taken=taken, left=left)
+@router.put(
+    "/v1/leases/{lease}/code-packs/{digest}",
+    operation_id="put_code",
+    openapi_extra=binary_body(MAX_PACKED),
+)
+async def put_code(request: Request, lease: LeaseText, digest: DigestText) -> CodeTaken:
+    """Keep some of these pieces, for this tenant. The body is each piece behind its length in 4 bytes, zstd."""
+    api = api_of(request)
+    async with (
+        _code_body(request, api, lease, bytes.fromhex(digest), MAX_PACKED) as (handle, body),
+        api.unpacking,
+    ):
+        pack = await asyncio.to_thread(body.read)
+        taken, left = await api.context.runtime.take_code(handle.lease, handle.tenant, pack)
+    return CodeTaken(taken=taken, left=left)
 
 
 @asynccontextmanager

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from dataclasses import asdict
-from functools import lru_cache
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Annotated, Final
 
 import orjson
-from fastapi import FastAPI, Path, Response
+from fastapi import APIRouter, Path, Request, Response
 
 from leasehold.chain.typed import Contact
 from leasehold.market.wire import (
@@ -24,56 +23,72 @@ from leasehold.market.wire import (
 )
 from leasehold_agent.api._answers import stated
 from leasehold_agent.api._gate import Ready
-from leasehold_agent.api._shared import Api
+from leasehold_agent.api._shared import Api, api_of
 
 HEARTBEAT_SECONDS: Final = 10
 VERSION: Final = version("leasehold")
 """Read once: whoever asks would have the disk read each time."""
 
+router = APIRouter()
 
-def public_routes(app: FastAPI, api: Api) -> None:
-    @lru_cache(maxsize=1)
-    def description() -> bytes:
-        return orjson.dumps(app.openapi())
 
-    @app.get("/v1/openapi.json", include_in_schema=False)
-    async def described() -> Response:
-        return Ready(description())
+@dataclass
+class Announced:
+    """Answers that are ready: each is made, and signed, once for many who ask."""
 
-    @app.get("/v1/health", operation_id="health")
-    async def health() -> Health:
-        """That the agent answers, its clock, and what a session with it may grant."""
-        return Health(version=VERSION, time=api.context.now(), operations=list(OPS))
+    signing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    description: bytes = b""
+    introduced: dict[tuple[tuple[int, ...], bytes], bytes] = field(default_factory=dict)
+    beats: dict[int, tuple[int, bytes]] = field(default_factory=dict)
 
-    introduced: dict[tuple[tuple[int, ...], bytes], bytes] = {}
-    signing = asyncio.Lock()
 
-    @app.get("/v1/machine", operation_id="machine", response_model=MachineInfo)
-    async def machine() -> Response:
-        """Which machines this agent runs, how to reach it, and what it has at hand: signed by its operator."""
-        asked = tuple(api.context.machines()), api.context.contact()
-        async with signing:  # of many who ask at once, the first has it signed
-            if asked not in introduced:
-                ready = await _introduction(api, *asked)
-                introduced.clear()
-                introduced[asked] = ready
-        return Ready(introduced[asked])
+def _announced(request: Request) -> Announced:
+    announced: Announced = request.app.state.announced
+    return announced
 
-    beats: dict[int, tuple[int, bytes]] = {}
 
-    @app.get("/v1/machines/{machine}/heartbeat", operation_id="heartbeat", response_model=SignedStatement)
-    async def heartbeat(machine: Annotated[int, Path(ge=0, lt=2**32)]) -> Response:
-        """That the machine's agent lives: a `Heartbeat`, signed by its operator every ten seconds at most."""
-        if machine not in api.context.machines():
-            raise UnknownLease("This agent does not run that machine; look at /v1/machine.")
-        async with signing:
-            at, ready = beats.get(machine, (0, b""))
-            if not 0 <= api.context.now() - at < HEARTBEAT_SECONDS:
-                at, seen = api.context.now(), api.context.seen()
-                said = Heartbeat(machine=machine, time=at, **asdict(seen))
-                ready = (await stated(api, said)).model_dump_json().encode()
-                beats[machine] = at, ready
-        return Ready(ready)
+@router.get("/v1/openapi.json", include_in_schema=False)
+async def described(request: Request) -> Response:
+    announced = _announced(request)
+    announced.description = announced.description or orjson.dumps(request.app.openapi())
+    return Ready(announced.description)
+
+
+@router.get("/v1/health", operation_id="health")
+async def health(request: Request) -> Health:
+    """That the agent answers, its clock, and what a session with it may grant."""
+    api = api_of(request)
+    return Health(version=VERSION, time=api.context.now(), operations=list(OPS))
+
+
+@router.get("/v1/machine", operation_id="machine", response_model=MachineInfo)
+async def machine(request: Request) -> Response:
+    """Which machines this agent runs, how to reach it, and what it has at hand: signed by its operator."""
+    api = api_of(request)
+    asked = tuple(api.context.machines()), api.context.contact()
+    announced = _announced(request)
+    async with announced.signing:  # of many who ask at once, the first has it signed
+        if asked not in announced.introduced:
+            ready = await _introduction(api, *asked)
+            announced.introduced = {asked: ready}
+        return Ready(announced.introduced[asked])
+
+
+@router.get("/v1/machines/{machine}/heartbeat", operation_id="heartbeat", response_model=SignedStatement)
+async def heartbeat(request: Request, machine: Annotated[int, Path(ge=0, lt=2**32)]) -> Response:
+    """That the machine's agent lives: a `Heartbeat`, signed by its operator every ten seconds at most."""
+    api = api_of(request)
+    if machine not in api.context.machines():
+        raise UnknownLease("This agent does not run that machine; look at /v1/machine.")
+    announced = _announced(request)
+    async with announced.signing:
+        at, ready = announced.beats.get(machine, (0, b""))
+        if not 0 <= api.context.now() - at < HEARTBEAT_SECONDS:
+            at, seen = api.context.now(), api.context.seen()
+            said = Heartbeat(machine=machine, time=at, **asdict(seen))
+            ready = (await stated(api, said)).model_dump_json().encode()
+            announced.beats[machine] = at, ready
+    return Ready(ready)
 
 
 async def _introduction(api: Api, machines: tuple[int, ...], contact: bytes) -> bytes:

@@ -31,6 +31,8 @@ APPROVAL_SECONDS: Final = 60.0
 """How often the chain is asked anew about the contract or group under whose approval a stream is open."""
 CODE_OF_LEASE: Final = 4
 """Bodies of code that one lease's tenant may be sending."""
+CODE_AT_ONCE: Final = 2
+"""Of all that have come whole, how many are taken apart at a time: each costs some MiB of memory."""
 
 
 @dataclass
@@ -46,6 +48,7 @@ class Api:
 
     def __post_init__(self) -> None:
         self.codes = Slots(CODE_OF_LEASE)
+        self.unpacking = asyncio.Semaphore(CODE_AT_ONCE)
         self.door = self.admission.street_door()
         self.back_door = self.admission.back_door()
 
@@ -109,6 +112,12 @@ def create_authorizer(
         withdrawn=withdrawn,
         audit=audit,
     )
+
+
+def api_of(connection: HTTPConnection) -> Api:
+    """What the application that serves this call was made with."""
+    api: Api = connection.app.state.api
+    return api
 
 
 async def named_body(

@@ -20,6 +20,7 @@ from leasehold.chain.typed import Session, SessionKey, sign
 from leasehold.market.wire import OPS, UPLOAD
 from leasehold_agent._runtime import ServeContext
 from leasehold_agent.api import Api, Authorizer, create_app
+from leasehold_agent.api._app import ROUTERS
 
 from .conftest import DOMAIN, LEASE, OTHER, World, key
 
@@ -81,10 +82,11 @@ def operations() -> list[Operation]:
             if name not in PUBLIC:
                 op = RIGHTS.get(name, name.replace("_", ".", 1))
                 found.append(Operation(method.upper(), filled(path), op, {}))
-    for route in app.routes:
-        if isinstance(route, WebSocketRoute):
-            op = "lease." + route.path.rpartition("/")[2]
-            found.append(Operation("GET", filled(route.path), op, UPGRADE))
+    sockets = [route for router in ROUTERS for route in router.routes if isinstance(route, WebSocketRoute)]
+    assert sockets, "what upgrades is looked for where it no longer stands"
+    for route in sockets:
+        op = "lease." + route.path.rpartition("/")[2]
+        found.append(Operation("GET", filled(route.path), op, UPGRADE))
     return found
 
 
