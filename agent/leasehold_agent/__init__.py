@@ -5,6 +5,7 @@ room's `__init__` gives, and says there in which order its own files stand (`tes
 
     _errors      what goes wrong here
     _backoff     pauses between attempts
+    _logs        log lines
     host         the machine beneath the engine: files, disk, networks, keys
     cards        who has which cells of which cards, and what keeps them apart
     _config_file  which settings file is read

@@ -6,7 +6,7 @@ import io
 
 import structlog
 
-from leasehold_agent.cli._logs import configure_logs
+from leasehold_agent._logs import configure_logs
 
 
 class Full(io.StringIO):

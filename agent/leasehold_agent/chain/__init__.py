@@ -11,6 +11,7 @@ Each file stands on none but those before it:
     _sale         what is out of sale at this hour, kept so on the chain
     _pool_gate    the index, and the node before anything that cannot be undone
     _duties       signs of life, and word that an outage is over
+    _restarter    a process that starts that which gives a sign of life anew
     _sentinel     a process that gives a sign of life where the agent does not get to it
 """
 
@@ -20,7 +21,7 @@ from leasehold_agent.chain._gas import GasState
 from leasehold_agent.chain._owner import consent, owner_of, remember_owner
 from leasehold_agent.chain._pool_gate import PoolGate, authorizer, follow
 from leasehold_agent.chain._sale import Sale
-from leasehold_agent.chain._sentinel import Told, sentinel_beside
+from leasehold_agent.chain._sentinel import Told, begin_again, sentinel_beside
 from leasehold_agent.chain._withholding import (
     REASONS,
     OutOfSale,
@@ -49,6 +50,7 @@ __all__ = [
     "Witnesses",
     "all_cells",
     "authorizer",
+    "begin_again",
     "consent",
     "follow",
     "owner_of",

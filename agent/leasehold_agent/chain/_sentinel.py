@@ -7,7 +7,8 @@ threads of its own, and neither the index nor the disk is between it and the cha
 
 It is forked before the agent begins and ends with it, so that it never speaks for an agent that does not run. Nor
 does it while the engine is dead, or while the agent knows that it cannot serve (`Told`). Between the two stands a
-process that does nothing but start it again should it end: the agent itself has threads by then, and cannot fork.
+process that does nothing but start it again should it end (`_restarter`): the agent itself has threads by then, and
+cannot fork. What is started again is no fork, and finds in the memory that all three have what it is to know.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import gc
 import importlib
 import mmap
 import os
+import pickle
 import signal
+import sys
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +34,8 @@ import structlog
 from leasehold.chain import Challenge, Deployment, Faults, Pool, Rpc, Sender
 from leasehold.errors import LeaseholdError, RpcUnavailable
 from leasehold_agent._config import AgentSettings
+from leasehold_agent._logs import configure_logs
+from leasehold_agent.chain import _restarter
 from leasehold_agent.chain._owner import owner_of
 from leasehold_agent.engine import engine_answers
 from leasehold_agent.host import load_identity
@@ -44,14 +49,19 @@ _PART_OF_WINDOW = 40
 _PAGE, _MACHINES, _NUMBER = 1 << 16, 4_096, 8
 _PR_SET_PDEATHSIG = 1
 _OOM_SCORE = "-990"
+_AGAIN = "from leasehold_agent.__main__ import sentinel; sentinel()"
 
 
 class Told:
-    """What the agent and its sentinel let each other know, in memory that both see: saying it takes no descriptor."""
+    """What the agent and its sentinel let each other know, in memory that both see: saying it takes no descriptor.
 
-    def __init__(self) -> None:
-        self._page = mmap.mmap(-1, _PAGE)
-        self.serves = True
+    descriptor: of the memory where there is some already; what it says then is left as it is.
+    """
+
+    def __init__(self, descriptor: int | None = None) -> None:
+        self._page = mmap.mmap(-1 if descriptor is None else descriptor, _PAGE)
+        if not self._page[0]:
+            self.serves = True
 
     @property
     def serves(self) -> bool:
@@ -189,19 +199,41 @@ async def keep(settings: AgentSettings, told: Told) -> None:
 @contextlib.contextmanager
 def sentinel_beside(settings: AgentSettings) -> Iterator[Told]:
     """A sentinel for as long as this lasts; before any thread is started, since a fork takes along one only."""
-    told = Told()
     if settings.deployment is None or not settings.rpc:
-        yield told  # `run` says what is missing
+        yield Told()  # `run` says what is missing
         return
+    memory = _memory_with(settings)
+    told = Told(memory)
     told.looked = int(time.monotonic())
     _share_what_is_loaded()
-    child = _fork(partial(_start_again_and_again, partial(_be_the_sentinel, settings, told)))
+    child = _fork(partial(_have_a_sentinel, settings, told, memory))
+    os.close(memory)
     try:
         yield told
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+
+
+def begin_again(memory: int, code: int) -> None:
+    """Be a sentinel that is no fork. memory: the descriptor of what the agent tells it and of the agent's settings, as
+    they are in force. code: with which the one before it ended.
+    """
+    configure_logs()
+    _log.error("sentinel", problem="It has ended and is started again.", code=code)
+    settings: AgentSettings = pickle.loads(os.pread(memory, os.fstat(memory).st_size, _PAGE))
+    _be_the_sentinel(settings, Told(memory))
+
+
+def _memory_with(settings: AgentSettings) -> int:
+    """Memory with room for what the agent will tell, and the settings after it; its descriptor. The file that they came
+    from may be another by the time that a sentinel begins again, or none that can be read.
+    """
+    memory = os.memfd_create("leasehold-sentinel")
+    os.truncate(memory, _PAGE)
+    os.pwrite(memory, pickle.dumps(settings), _PAGE)
+    return memory
 
 
 def _share_what_is_loaded() -> None:
@@ -213,14 +245,16 @@ def _share_what_is_loaded() -> None:
     gc.freeze()
 
 
-def _start_again_and_again(work: Callable[[], None]) -> None:
-    """Have `work` done in a child, and in another one whenever that has ended."""
-    while True:
-        _, status = os.waitpid(_fork(work), 0)
-        _log.error(
-            "sentinel", problem="It has ended and is started again.", code=os.waitstatus_to_exitcode(status)
-        )
-        time.sleep(_LOOK_SECONDS)
+def _have_a_sentinel(settings: AgentSettings, told: Told, memory: int) -> None:
+    """Begin one, and become what starts the next. The child is this process's, whatever that becomes."""
+    child = _fork(partial(_be_the_sentinel, settings, told))
+    os.set_inheritable(memory, True)
+    alone = "-I" if sys.flags.isolated else "-P"  # nothing is imported from where the agent happens to stand
+    again = [sys.executable, alone, "-c", _AGAIN, str(memory)]
+    os.execv(
+        sys.executable,
+        [sys.executable, "-I", "-S", _restarter.__file__, str(child), str(_LOOK_SECONDS), *again],
+    )
 
 
 def _be_the_sentinel(settings: AgentSettings, told: Told) -> None:

@@ -3,7 +3,6 @@
 Each file stands on none but those before it:
 
     _console   how sentences and JSON are printed
-    _logs      log lines
     _pool      the pool as its operator, for what runs beside the agent
     _check     whether this host can serve
     _peer      what other hosts measure against

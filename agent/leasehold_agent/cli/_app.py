@@ -11,11 +11,11 @@ import typer
 
 from leasehold.errors import LeaseholdError
 from leasehold_agent._config_file import config_file
+from leasehold_agent._logs import configure_logs
 from leasehold_agent.cli._check import check
 from leasehold_agent.cli._console import terminal
 from leasehold_agent.cli._describe import describe
 from leasehold_agent.cli._drain import drain
-from leasehold_agent.cli._logs import configure_logs
 from leasehold_agent.cli._pause import pause
 from leasehold_agent.cli._peer import peer
 from leasehold_agent.cli._report import report

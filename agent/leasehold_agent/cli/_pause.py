@@ -6,11 +6,9 @@ import asyncio
 import json
 import time
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from leasehold.chain import Lease, LeaseState, Machine, Pool, cost, format_lease
 from leasehold_agent._config import AgentSettings, load_settings
@@ -25,6 +23,9 @@ from leasehold_agent.cli._pool import (
     would_be_set_aside,
 )
 from leasehold_agent.host import load_identity
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def pause(
@@ -86,6 +87,8 @@ async def _undo(settings: AgentSettings, as_json: bool, *, dry_run: bool) -> Non
 def _show(
     console: Console, pool: Pool, machines: list[Machine], endings: list[_Ending], *, dry_run: bool
 ) -> None:
+    from rich.table import Table
+
     named = ", ".join(str(machine.id) for machine in machines) or "none"
     console.print(
         f"Would be withheld: machine {named}. Nothing was sent."

@@ -9,9 +9,9 @@ import signal
 from collections.abc import Coroutine
 
 from leasehold_agent._config import load_settings
+from leasehold_agent._logs import configure_logs
 from leasehold_agent._serve import serve
 from leasehold_agent.chain import sentinel_beside
-from leasehold_agent.cli._logs import configure_logs
 
 _M_ARENA_MAX, _ARENAS = -8, 2
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from leasehold.chain import Deployment
 from leasehold_agent._config import AgentSettings, load_settings
@@ -17,6 +14,9 @@ from leasehold_agent.chain import Withholdings
 from leasehold_agent.cli._console import Json, terminal
 from leasehold_agent.cli._pool import because
 from leasehold_agent.documents import read_status
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _STALE_SECONDS = 60
 _GIB = 1 << 30
@@ -88,6 +88,9 @@ def _show_sale(console: Console, settings: AgentSettings, machines: list[dict[st
 
 
 def _show_cards(console: Console, cards: list[dict[str, Any]]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table("card", "at", "busy", "memory", "°C", "watts", "health")
     for card in cards:
         ailment = card["ailment"]
@@ -120,6 +123,8 @@ def _said(value: object, unit: str = "") -> str:
 
 
 def _show_leases(console: Console, leases: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
     if not leases:
         console.print("No lease is here at the moment.")
     table = Table("lease", "machine", "phase", "container", "ports", "why")

@@ -7,6 +7,7 @@ themselves, is not read: a process belongs to the container in whose group the k
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,8 +90,17 @@ def _lines(file: Path) -> list[tuple[str, str]]:
 
 def _text(file: Path) -> str:
     """What there is, and nothing of what has just gone."""
-    with contextlib.suppress(OSError), file.open("rb") as opened:
-        return opened.read(_MOST_BYTES).decode(errors="replace")
+    with contextlib.suppress(OSError):
+        opened = os.open(
+            file, os.O_RDONLY | os.O_CLOEXEC
+        )  # some ten for each lease: no buffer of its own for each
+        try:
+            text = b""
+            while len(text) < _MOST_BYTES and (more := os.read(opened, _MOST_BYTES - len(text))):
+                text += more
+            return text.decode(errors="replace")
+        finally:
+            os.close(opened)
     return ""
 
 

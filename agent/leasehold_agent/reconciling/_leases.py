@@ -54,12 +54,15 @@ class LeaseBook:
     root: Path
     age_identity: str = field(repr=False)
     records: dict[int, Record] = field(default_factory=dict)
+    _folders: dict[int, LeaseDir] = field(default_factory=dict)
 
     def folder(self, lease: int) -> LeaseDir:
-        return LeaseDir(self.root, lease)
+        return self._folders.get(lease) or LeaseDir(self.root, lease)
 
     def folders(self) -> dict[int, LeaseDir]:
-        return lease_dirs(self.root)
+        """Those that are there."""
+        self._folders = lease_dirs(self.root, self._folders)
+        return dict(self._folders)
 
     def record(self, lease: int) -> Record:
         return self.records.setdefault(lease, Record())

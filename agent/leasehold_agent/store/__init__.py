@@ -2,6 +2,7 @@
 
 Each file stands on none but those before it:
 
+    _last_read      files that are asked for again and again, read where they differ
     _ends           how often a container ended, and by whose hand
     _lease_dir      a lease's folder, and what must be remembered of it
     _reading        for how long its files have been read since it was over

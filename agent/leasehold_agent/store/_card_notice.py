@@ -16,6 +16,7 @@ from typing import Final
 
 from leasehold.files import replace_file
 from leasehold_agent.host import Ailment
+from leasehold_agent.store._last_read import LastRead
 from leasehold_agent.store._lease_dir import LeaseDir
 from leasehold_agent.store._notice import readable_folder
 
@@ -25,9 +26,7 @@ _NAME: Final = "health.json"
 
 def told_of_cards(folder: LeaseDir) -> bytes:
     """What the container has been told; what cannot be read is as good as nothing, and is told again."""
-    with contextlib.suppress(FileNotFoundError):
-        return _noted(folder).read_bytes()
-    return b""
+    return _told.of(_noted(folder))
 
 
 def words_on(ailments: Mapping[str, Ailment]) -> bytes:
@@ -57,3 +56,12 @@ def note_told_of_cards(folder: LeaseDir, words: bytes) -> None:
 
 def _noted(folder: LeaseDir) -> Path:
     return folder.path / "told-of-cards.json"
+
+
+def _read(file: Path) -> bytes:
+    with contextlib.suppress(FileNotFoundError):
+        return file.read_bytes()
+    return b""
+
+
+_told = LastRead(_read)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from leasehold.files import write_private
+from leasehold_agent.store._last_read import LastRead
 
 MOST_KEPT: Final = 2
 CheckpointWhy = Literal["interval", "notice", "stop", "asked"]
@@ -69,6 +70,15 @@ class CheckpointNotes:
 
 def read_checkpoints(path: Path) -> CheckpointNotes:
     """What is noted, or nothing where that cannot be read."""
+    return _noted.of(path)
+
+
+def write_checkpoints(path: Path, notes: CheckpointNotes) -> None:
+    """It is on the disk when this returns. Raises OSError: what stood there stands."""
+    write_private(path, json.dumps(asdict(notes), sort_keys=True))
+
+
+def _read(path: Path) -> CheckpointNotes:
     with contextlib.suppress(FileNotFoundError, ValueError, TypeError, KeyError):
         raw = json.loads(path.read_text())
         kept = tuple(KeptCheckpoint(**made) for made in raw.pop("kept"))
@@ -76,6 +86,4 @@ def read_checkpoints(path: Path) -> CheckpointNotes:
     return CheckpointNotes()
 
 
-def write_checkpoints(path: Path, notes: CheckpointNotes) -> None:
-    """It is on the disk when this returns. Raises OSError: what stood there stands."""
-    write_private(path, json.dumps(asdict(notes), sort_keys=True))
+_noted = LastRead(_read)

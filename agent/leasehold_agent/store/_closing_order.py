@@ -5,6 +5,7 @@ Whoever has it may send it at any time, so it is kept as a secret is. It goes wi
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from pydantic import ValidationError
 from leasehold.chain import ClosingOrder
 from leasehold.files import replace_file
 from leasehold.market.wire import ClosingOrderDocument
+from leasehold_agent.store._last_read import LastRead
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,20 @@ def keep_order(path: Path, kept: KeptOrder) -> None:
 
 def read_order(path: Path, lease: int) -> KeptOrder | None:
     """The order of that lease, or None if there is none that can be read."""
+    if (written := _written.of(path)) is None:
+        return None
     try:
-        raw = orjson.loads(path.read_bytes())
+        raw = orjson.loads(written)
         document = ClosingOrderDocument.model_validate(raw)
         return KeptOrder(document.order(raw["account"], raw["controller"], lease), document.workload)
-    except (FileNotFoundError, ValidationError, ValueError, KeyError, TypeError):
+    except (ValidationError, ValueError, KeyError, TypeError):
         return None
+
+
+def _read(path: Path) -> bytes | None:
+    with contextlib.suppress(FileNotFoundError):
+        return path.read_bytes()
+    return None
+
+
+_written = LastRead(_read)

@@ -7,12 +7,16 @@ note is written before the act that it is about, so that an agent killed between
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Mapping
+from copy import copy
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
 from leasehold.files import replace_file
 from leasehold_agent._errors import DeclineReason
 from leasehold_agent.host import remove_tree
+from leasehold_agent.store._last_read import LastRead
 
 _MOST_RESULTS = 64
 """A tenant who sets workloads again and again has many. What stands on the chain is one of the last."""
@@ -103,6 +107,7 @@ class LeaseDir:
     def __init__(self, root: Path, lease: int) -> None:
         self.path = root / str(lease)
         self.lease = lease
+        self._notes = self.path / "notes.json"
 
     @property
     def sealed(self) -> Path:
@@ -178,19 +183,13 @@ class LeaseDir:
 
     def load(self) -> Notes:
         """The notes, or blank ones. A field that this version does not know is left out."""
-        try:
-            raw = json.loads((self.path / "notes.json").read_text())
-        except FileNotFoundError:
-            return Notes()
-        known = {f.name for f in fields(Notes)}
-        notes = Notes(**{name: value for name, value in raw.items() if name in known})
-        notes.datasets, notes.results = tuple(notes.datasets), tuple(notes.results)
-        notes.volumes, notes.pinned = tuple(notes.volumes), tuple(notes.pinned)
+        notes = copy(_noted.of(self._notes))
+        notes.devices = dict(notes.devices)  # whoever loads them may change what he has
         return notes
 
     def save(self, notes: Notes) -> None:
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace_file(self.path / "notes.json", json.dumps(asdict(notes), sort_keys=True).encode())
+        replace_file(self._notes, json.dumps(asdict(notes), sort_keys=True).encode())
 
     def clear(self, *keep: Path) -> None:
         """Take away all but the notes, and what is to be kept."""
@@ -209,8 +208,24 @@ class LeaseDir:
             remove_tree(self.path)
 
 
-def lease_dirs(root: Path) -> dict[int, LeaseDir]:
-    """Every lease that has a folder."""
+def _read_notes(file: Path) -> Notes:
+    try:
+        raw = json.loads(file.read_text())
+    except FileNotFoundError:
+        return Notes()
+    known = {f.name for f in fields(Notes)}
+    notes = Notes(**{name: value for name, value in raw.items() if name in known})
+    notes.datasets, notes.results = tuple(notes.datasets), tuple(notes.results)
+    notes.volumes, notes.pinned = tuple(notes.volumes), tuple(notes.pinned)
+    return notes
+
+
+_noted = LastRead(_read_notes)
+
+
+def lease_dirs(root: Path, known: Mapping[int, LeaseDir] | None = None) -> dict[int, LeaseDir]:
+    """Every lease that has a folder. known: those of the look before, which need not be made again."""
     if not root.is_dir():
         return {}
-    return {int(p.name): LeaseDir(root, int(p.name)) for p in root.iterdir() if p.name.isdigit()}
+    leases, before = (int(name) for name in os.listdir(root) if name.isdigit()), known or {}
+    return {lease: before.get(lease) or LeaseDir(root, lease) for lease in leases}

@@ -24,6 +24,7 @@ from leasehold.chain import LeaseState
 from leasehold.files import replace_file
 from leasehold_agent.chain import Desired
 from leasehold_agent.host import MaintenanceWindow
+from leasehold_agent.store._last_read import LastRead
 
 NOTICE_MOUNT = "/run/leasehold"
 _NAME, _WARNING = "notice.json", "maintenance.json"
@@ -53,10 +54,7 @@ def readable_folder(folder: Path) -> Path:
 
 def read_notice(folder: Path) -> EarlyEnd | None:
     """What the container has been told. What cannot be read is as good as nothing, and is written anew."""
-    try:
-        return EarlyEnd(**json.loads((folder / _NAME).read_text()))
-    except (FileNotFoundError, ValueError, TypeError):
-        return None
+    return _notices.of(folder / _NAME)
 
 
 def write_notice(folder: Path, notice: EarlyEnd | None) -> None:
@@ -66,15 +64,27 @@ def write_notice(folder: Path, notice: EarlyEnd | None) -> None:
 
 def read_warning(folder: Path) -> MaintenanceWindow | None:
     """The maintenance that the container has been told of. What cannot be read is written anew."""
-    try:
-        return MaintenanceWindow(**json.loads((folder / _WARNING).read_text()))
-    except (FileNotFoundError, ValueError, TypeError):
-        return None
+    return _warnings.of(folder / _WARNING)
 
 
 def write_warning(folder: Path, window: MaintenanceWindow | None) -> None:
     """The same for maintenance."""
     _write(folder, _WARNING, window)
+
+
+def _read_notice(file: Path) -> EarlyEnd | None:
+    with contextlib.suppress(FileNotFoundError, ValueError, TypeError):
+        return EarlyEnd(**json.loads(file.read_text()))
+    return None
+
+
+def _read_warning(file: Path) -> MaintenanceWindow | None:
+    with contextlib.suppress(FileNotFoundError, ValueError, TypeError):
+        return MaintenanceWindow(**json.loads(file.read_text()))
+    return None
+
+
+_notices, _warnings = LastRead(_read_notice), LastRead(_read_warning)
 
 
 def _write(folder: Path, name: str, told: EarlyEnd | MaintenanceWindow | None) -> None:

@@ -7,11 +7,13 @@ of, until another one is set.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Literal
 
 from leasehold.files import write_private
+from leasehold_agent.store._last_read import LastRead
 
 Word = Literal["", "stop", "restart"]
 """Nothing, that it stands still until he wants it otherwise, or that it is stopped once and started again."""
@@ -20,11 +22,8 @@ _WORDS: tuple[Word, ...] = ("stop", "restart")
 
 def read_word(file: Path, workload: str) -> Word:
     """What was said of the container of that workload (its digest in hex). What cannot be read was not said."""
-    try:
-        said = json.loads(file.read_text())
-        return next((word for word in _WORDS if [word, workload] == [said["word"], said["workload"]]), "")
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
-        return ""
+    said = _said.of(file)
+    return next((word for word in _WORDS if (word, workload) == said), "")
 
 
 def write_word(file: Path, word: Word, workload: str) -> None:
@@ -33,3 +32,13 @@ def write_word(file: Path, word: Word, workload: str) -> None:
         write_private(file, json.dumps({"word": word, "workload": workload}).encode())
     else:
         file.unlink(missing_ok=True)
+
+
+def _read(file: Path) -> tuple[object, object] | None:
+    with contextlib.suppress(FileNotFoundError, ValueError, KeyError, TypeError):
+        said = json.loads(file.read_text())
+        return said["word"], said["workload"]
+    return None
+
+
+_said = LastRead(_read)
