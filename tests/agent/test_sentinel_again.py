@@ -158,7 +158,7 @@ async def test_a_killed_restarter_leaves_no_sentinel_that_nobody_watches(
 
 
 async def test_an_answer_whose_sender_did_not_see_it_mined(chain: Any) -> None:
-    """Whoever comes after sends none beside it where the node counts what waits, and nothing stands once it is mined."""
+    """Whoever comes after sends none beside it where the node counts what waits, and nothing where it is mined."""
     machine, lease, _ = await lent(chain)
     asked, signer = await challenge(chain, machine, lease), chain.signer(OPERATOR)
     chain.anvil.advance(WINDOW // 4)
