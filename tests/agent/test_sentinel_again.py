@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import os
 import signal
@@ -58,27 +59,36 @@ def settings_file(chain: Any, docker_engine: Engine, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def beside(settings_file: Path, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process that has a sentinel beside it; what both say goes to `said`."""
-    with (tmp_path / "said").open("w") as said:
-        process = subprocess.Popen(
-            [sys.executable, "-c", BESIDE],
-            stdin=subprocess.PIPE,
-            stdout=said,
-            stderr=said,
-            text=True,
-            env={**os.environ, "LEASEHOLD_AGENT_CONFIG": str(settings_file)},
-        )
-        try:
+def beside_of(settings_file: Path, tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
+    """Begins a process of a program that has a sentinel beside it; what both say goes to `said`."""
+    with contextlib.ExitStack() as stack:
+
+        def begin(program: str) -> subprocess.Popen[str]:
+            said = stack.enter_context((tmp_path / "said").open("w"))
+            process = subprocess.Popen(
+                [sys.executable, "-c", program],
+                stdin=subprocess.PIPE,
+                stdout=said,
+                stderr=said,
+                text=True,
+                env={**os.environ, "LEASEHOLD_AGENT_CONFIG": str(settings_file)},
+            )
+            stack.callback(process.communicate)
+            stack.callback(process.kill)
             ready = time.monotonic() + patient(90)
             while "beside" not in (tmp_path / "said").read_text():
                 assert process.poll() is None
                 assert time.monotonic() < ready
                 time.sleep(0.02)
-            yield process
-        finally:
-            process.kill()
-            process.communicate()
+            return process
+
+        yield begin
+
+
+@pytest.fixture
+def beside(beside_of: Callable[[str], subprocess.Popen[str]]) -> subprocess.Popen[str]:
+    """As `run` has it."""
+    return beside_of(BESIDE)
 
 
 async def reached(ready: Callable[[], Any]) -> Any:
@@ -137,6 +147,16 @@ async def test_the_process_between_is_no_third_copy(beside: subprocess.Popen[str
     lines = lines_of(Path(f"/proc/{restarter}/smaps_rollup"))
     own = sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
     assert own < 10 << 10  # KiB; as a fork it has more than 16 MiB after a while
+
+
+async def test_one_that_cannot_become_small_watches_as_it_is(
+    beside_of: Callable[[str], subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    process = beside_of("import sys; sys.executable = '/none/python'" + BESIDE)
+    (restarter,) = children(process.pid)
+    await reached(lambda: any("/none/python" in line for line in lines_of(tmp_path / "said")))
+    assert not is_restarter(restarter)
+    assert len(children(restarter)) == 1
 
 
 async def test_neither_outlives_the_agent(beside: subprocess.Popen[str]) -> None:

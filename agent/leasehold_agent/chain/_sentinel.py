@@ -251,10 +251,12 @@ def _have_a_sentinel(settings: AgentSettings, told: Told, memory: int) -> None:
     os.set_inheritable(memory, True)
     alone = "-I" if sys.flags.isolated else "-P"  # nothing is imported from where the agent happens to stand
     again = [sys.executable, alone, "-c", _AGAIN, str(memory)]
-    os.execv(
-        sys.executable,
-        [sys.executable, "-I", "-S", _restarter.__file__, str(child), str(_LOOK_SECONDS), *again],
-    )
+    small = [sys.executable, "-I", "-S", _restarter.__file__, str(child), str(_LOOK_SECONDS), *again]
+    try:
+        os.execv(small[0], small)
+    except OSError as error:  # it has its sentinel all the same
+        _log.warning("sentinel", problem=str(error))
+        _restarter.restart(child, _LOOK_SECONDS, again)
 
 
 def _be_the_sentinel(settings: AgentSettings, told: Told) -> None:
