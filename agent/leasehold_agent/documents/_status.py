@@ -52,7 +52,7 @@ async def write_status(
         "lacks": [*filter(None, [host.estranged]), *lacks, *lacks_at_work(host.facts.engine)],
         "gas": {**asdict(gas), "leases": gas.leases, "warning": gas.warning} if gas else None,
     }
-    replace_file(host.facts.settings.state_dir / NAME, json.dumps(document).encode())
+    replace_file(host.facts.settings.state_dir / NAME, json.dumps(document, default=asdict).encode())
 
 
 def sign_of_life(chain: ChainSnapshot, machine: int) -> dict[str, Any]:
@@ -91,5 +91,5 @@ def _card(host: Host, card: Card) -> dict[str, object]:
 
 
 def _shown(handle: LeaseHandle) -> dict[str, object]:
-    shown = {key: value for key, value in asdict(handle).items() if key != "ssh_keys"}
+    shown = {field: value for field, value in vars(handle).items() if field != "ssh_keys"}
     return {**shown, "lease": format_lease(handle.lease)}

@@ -8,6 +8,7 @@ since one may have run and ended in between.
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from docker.errors import NotFound
 from leasehold_agent.engine._containers import ContainerFacts, facts_of
 
 _PROCESSES = Path("/proc")
+_MOST_BYTES = 1 << 12
 _STARTED = 19
 """Where a process's start stands in its `stat`, behind its name, which may hold anything: field 22 of proc(5)."""
 
@@ -76,6 +78,10 @@ class Sightings:
     def _began(self, pid: int) -> str:
         """Nothing where there is no such process here: the engine may run elsewhere."""
         with contextlib.suppress(OSError, IndexError):
-            stat = (self._processes / str(pid) / "stat").read_text(errors="replace")
+            opened = os.open(f"{self._processes}/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+            try:  # the kernel gives all of it at once, and each look asks for every container's
+                stat = os.read(opened, _MOST_BYTES).decode(errors="replace")
+            finally:
+                os.close(opened)
             return stat.rpartition(")")[2].split()[_STARTED]
         return ""

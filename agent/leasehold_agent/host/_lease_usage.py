@@ -45,8 +45,8 @@ def usage_of(container: str, pid: int, proc: Path = _PROC, groups: Path = _GROUP
         return None
     return LeaseUsage(
         cpu_seconds=_cpu(folders),
-        memory=_number(folders, ("memory", "memory.current"), ("memory", "memory.usage_in_bytes")),
-        processes=_number(folders, ("pids", "pids.current")),
+        memory=_number(folders, ("", "memory.current"), ("memory", "memory.usage_in_bytes")),
+        processes=_number(folders, ("", "pids.current"), ("pids", "pids.current")),
         read=read,
         written=written,
         received=received,
@@ -105,11 +105,11 @@ def _text(file: Path) -> str:
 
 
 def _number(folders: Mapping[str, Path], *places: tuple[str, str]) -> int | None:
-    """The first of these files that is there: (controller of version 1, name)."""
+    """The first of these files that is there: (controller of version 1 or "", name)."""
     for controller, name in places:
-        for folder in (folders.get(controller), folders.get("")):
-            if (number := _count(_text(folder / name) if folder is not None else "")) is not None:
-                return number
+        folder = folders.get(controller)
+        if folder is not None and (number := _count(_text(folder / name))) is not None:
+            return number
     return None
 
 
