@@ -40,7 +40,7 @@ def usage_of(container: str, pid: int, proc: Path = _PROC, groups: Path = _GROUP
     if folders is None:
         return None
     read, written = _disk(folders)
-    received, sent = _network(proc / str(pid) / "net/dev")
+    received, sent = _network(f"{proc}/{pid}/net/dev")
     if _folders(container, pid, proc, groups) is None:  # the number may be another's by now
         return None
     return LeaseUsage(
@@ -58,7 +58,7 @@ def containers_of(pids: Iterable[int], containers: Collection[str], proc: Path =
     """Which of these containers, by their full ids, each process is in. Others are left out."""
     places = {}
     for pid, _ in zip(pids, range(MOST_PROCESSES), strict=False):
-        for _, path in _lines(proc / str(pid) / "cgroup"):
+        for _, path in _lines(f"{proc}/{pid}/cgroup"):
             if (container := _container_in(path, containers)) is not None:
                 places[pid] = container
                 break
@@ -71,29 +71,28 @@ def _container_in(path: str, containers: Collection[str]) -> str | None:
     return next((name for name in names if name in containers), None)
 
 
-def _folders(container: str, pid: int, proc: Path, groups: Path) -> Mapping[str, Path] | None:
+def _folders(container: str, pid: int, proc: Path, groups: Path) -> Mapping[str, str] | None:
     """The container's group, by controller; "" is that of version 2."""
-    folders = {}
-    for controllers, path in _lines(proc / str(pid) / "cgroup"):
-        if ".." in path.split("/") or _container_in(path, (container,)) is None:
-            continue
-        for controller in controllers.split(","):
-            folders[controller] = groups / controller / path.lstrip("/")
+    folders, mine = dict[str, str](), dict[str, bool]()
+    for controllers, path in _lines(f"{proc}/{pid}/cgroup"):
+        if path not in mine:  # version 1 has it a dozen times
+            mine[path] = ".." not in path.split("/") and _container_in(path, (container,)) is not None
+        if mine[path]:
+            for controller in controllers.split(","):
+                folders[controller] = f"{groups}/{controller}/{path.lstrip('/')}"
     return folders or None
 
 
-def _lines(file: Path) -> list[tuple[str, str]]:
+def _lines(file: str) -> list[tuple[str, str]]:
     """Controllers and path of each line of a process's `cgroup`."""
     parts = (line.split(":", 2) for line in _text(file).splitlines())
     return [(part[1].removeprefix("name="), part[2]) for part in parts if len(part) == 3]
 
 
-def _text(file: Path) -> str:
-    """What there is, and nothing of what has just gone."""
+def _text(file: str) -> str:
+    """What there is, and nothing of what has just gone. Some ten for each lease: none has a buffer of its own."""
     with contextlib.suppress(OSError):
-        opened = os.open(
-            file, os.O_RDONLY | os.O_CLOEXEC
-        )  # some ten for each lease: no buffer of its own for each
+        opened = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
         try:
             text = b""
             while len(text) < _MOST_BYTES and (more := os.read(opened, _MOST_BYTES - len(text))):
@@ -104,11 +103,11 @@ def _text(file: Path) -> str:
     return ""
 
 
-def _number(folders: Mapping[str, Path], *places: tuple[str, str]) -> int | None:
+def _number(folders: Mapping[str, str], *places: tuple[str, str]) -> int | None:
     """The first of these files that is there: (controller of version 1 or "", name)."""
     for controller, name in places:
         folder = folders.get(controller)
-        if folder is not None and (number := _count(_text(folder / name))) is not None:
+        if folder is not None and (number := _count(_text(f"{folder}/{name}"))) is not None:
             return number
     return None
 
@@ -119,24 +118,24 @@ def _count(text: str) -> int | None:
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 20 else None
 
 
-def _cpu(folders: Mapping[str, Path]) -> float | None:
+def _cpu(folders: Mapping[str, str]) -> float | None:
     if (nanoseconds := _number(folders, ("cpuacct", "cpuacct.usage"))) is not None:
         return nanoseconds / 1e9
-    for line in _text(folders[""] / "cpu.stat").splitlines() if "" in folders else ():
+    for line in _text(f"{folders['']}/cpu.stat").splitlines() if "" in folders else ():
         name, _, value = line.partition(" ")
         if name == "usage_usec" and (microseconds := _count(value)) is not None:
             return microseconds / 1e6
     return None
 
 
-def _disk(folders: Mapping[str, Path]) -> tuple[int | None, int | None]:
+def _disk(folders: Mapping[str, str]) -> tuple[int | None, int | None]:
     """Bytes read and written: `8:0 rbytes=1 wbytes=2 …`, or in version 1 `8:0 Read 1`."""
     if "" in folders:
-        fields = [part.split("=", 1) for part in _text(folders[""] / "io.stat").split() if "=" in part]
+        fields = [part.split("=", 1) for part in _text(f"{folders['']}/io.stat").split() if "=" in part]
         if fields:
             return _sum(fields, "rbytes"), _sum(fields, "wbytes")
     if "blkio" in folders:
-        lines = _text(folders["blkio"] / "blkio.throttle.io_service_bytes").splitlines()
+        lines = _text(f"{folders['blkio']}/blkio.throttle.io_service_bytes").splitlines()
         parts = [line.split()[1:] for line in lines if len(line.split()) == 3]
         if lines:
             return _sum(parts, "Read"), _sum(parts, "Write")
@@ -147,7 +146,7 @@ def _sum(fields: Iterable[list[str]], wanted: str) -> int:
     return sum(_count(value) or 0 for name, value in fields if name == wanted)
 
 
-def _network(file: Path) -> tuple[int | None, int | None]:
+def _network(file: str) -> tuple[int | None, int | None]:
     """Bytes received and sent, over all interfaces but the loopback: columns 1 and 9 of each."""
     received = sent = None
     for line in _text(file).splitlines()[2:]:

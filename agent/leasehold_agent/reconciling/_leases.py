@@ -65,7 +65,8 @@ class LeaseBook:
         return dict(self._folders)
 
     def record(self, lease: int) -> Record:
-        return self.records.setdefault(lease, Record())
+        known = self.records.get(lease)
+        return known if known is not None else self.records.setdefault(lease, Record())
 
     def workload(self, lease: int) -> Workload | None:
         """The workload in the lease's folder, or None if there is none that can be read. Opened once."""

@@ -22,11 +22,12 @@ from leasehold_agent.store._notice import readable_folder
 
 CARD_SIGNAL: Final = "SIGURG"
 _NAME: Final = "health.json"
+_NOTED: Final = "told-of-cards.json"
 
 
 def told_of_cards(folder: LeaseDir) -> bytes:
     """What the container has been told; what cannot be read is as good as nothing, and is told again."""
-    return _told.of(_noted(folder))
+    return _told.of(f"{folder.path}/{_NOTED}")
 
 
 def words_on(ailments: Mapping[str, Ailment]) -> bytes:
@@ -55,7 +56,7 @@ def note_told_of_cards(folder: LeaseDir, words: bytes) -> None:
 
 
 def _noted(folder: LeaseDir) -> Path:
-    return folder.path / "told-of-cards.json"
+    return folder.path / _NOTED
 
 
 def _read(file: Path) -> bytes:

@@ -31,14 +31,15 @@ class LastRead(Generic[T]):
         self._known: dict[str, tuple[tuple[int, ...] | None, T]] = {}
         self._keeping = threading.Lock()
 
-    def of(self, path: Path) -> T:
+    def of(self, path: Path | str) -> T:
         """As `read` has it, and what that raises."""
-        name, file = str(path), _which(path)
+        name = str(path)
+        file = _which(name)
         known = self._known.get(name)
         if known is not None and known[0] == file:
             return known[1]
-        value = self._read(path)
-        if _which(path) == file and (file is None or file[0] + _SETTLED_NS < self._now()):
+        value = self._read(Path(name))
+        if _which(name) == file and (file is None or file[0] + _SETTLED_NS < self._now()):
             self._keep(name, file, value)
         return value
 
@@ -50,7 +51,7 @@ class LastRead(Generic[T]):
             self._known[name] = (file, value)
 
 
-def _which(path: Path) -> tuple[int, ...] | None:
+def _which(path: str) -> tuple[int, ...] | None:
     """When it was put there, which it is, and what it holds as far as the kernel knows; None: there is none."""
     try:
         seen = os.stat(path)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 
 from leasehold.files import replace_file
@@ -90,6 +90,12 @@ class Notes:
         """What the host's IPFS node keeps for the lease."""
         return {cid for cid in (*self.results, *self.pinned, self.result) if cid is not None}
 
+    def copied(self) -> Notes:
+        """The same for somebody who may change them."""
+        notes = object.__new__(Notes)
+        vars(notes).update(vars(self), devices=dict(self.devices))
+        return notes
+
     def keep(self, cid: str) -> None:
         """The host's IPFS node is about to keep this, or does."""
         self.pinned = (*(other for other in self.pinned if other != cid), cid)[-_MOST_RESULTS:]
@@ -109,50 +115,50 @@ class LeaseDir:
         self.lease = lease
         self._notes = self.path / "notes.json"
 
-    @property
+    @cached_property
     def sealed(self) -> Path:
         return self.path / "workload.age"
 
-    @property
+    @cached_property
     def order(self) -> Path:
         """Its tenant's order to close it when its job is done (`_closing_order`)."""
         return self.path / "closing-order.json"
 
-    @property
+    @cached_property
     def code(self) -> Path:
         """The list of the folder of code that it is given."""
         return self.path / "code"
 
-    @property
+    @cached_property
     def word(self) -> Path:
         """What its tenant has said of its container (`_tenants_word`)."""
         return self.path / "word.json"
 
-    @property
+    @cached_property
     def exports(self) -> Path:
         """The CIDs of the exports of its volumes, by their names."""
         return self.path / "exports.json"
 
-    @property
+    @cached_property
     def checkpoints(self) -> Path:
         """Its checkpoints (`_checkpoints`)."""
         return self.path / "checkpoints.json"
 
-    @property
+    @cached_property
     def commit(self) -> Path:
         """The image that was made of its container (`_commit`)."""
         return self.path / "commit.json"
 
-    @property
+    @cached_property
     def outputs(self) -> Path:
         return self.path / "outputs"
 
-    @property
+    @cached_property
     def told(self) -> Path:
         """What the container hears of its lease (`_notice`)."""
         return self.path / "told"
 
-    @property
+    @cached_property
     def secrets(self) -> Path:
         """What its container finds at /run/secrets."""
         return self.path / "secrets"
@@ -162,17 +168,17 @@ class LeaseDir:
         for entry in list(self.secrets.iterdir()) if self.secrets.is_dir() else ():
             entry.unlink()
 
-    @property
+    @cached_property
     def log(self) -> Path:
         """The end of the log of a lease that could not run."""
         return self.path / "log"
 
-    @property
+    @cached_property
     def read(self) -> Path:
         """For how long its files have been read since it was over."""
         return self.path / "read"
 
-    @property
+    @cached_property
     def etc(self) -> Path:
         """The files of the container's `/etc` that the engine would keep itself (`_etc`)."""
         return self.path / "etc"
@@ -183,9 +189,7 @@ class LeaseDir:
 
     def load(self) -> Notes:
         """The notes, or blank ones. A field that this version does not know is left out."""
-        notes = copy(_noted.of(self._notes))
-        notes.devices = dict(notes.devices)  # whoever loads them may change what he has
-        return notes
+        return _noted.of(self._notes).copied()
 
     def save(self, notes: Notes) -> None:
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)

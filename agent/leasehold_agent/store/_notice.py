@@ -54,7 +54,7 @@ def readable_folder(folder: Path) -> Path:
 
 def read_notice(folder: Path) -> EarlyEnd | None:
     """What the container has been told. What cannot be read is as good as nothing, and is written anew."""
-    return _notices.of(folder / _NAME)
+    return _notices.of(f"{folder}/{_NAME}")
 
 
 def write_notice(folder: Path, notice: EarlyEnd | None) -> None:
@@ -64,7 +64,7 @@ def write_notice(folder: Path, notice: EarlyEnd | None) -> None:
 
 def read_warning(folder: Path) -> MaintenanceWindow | None:
     """The maintenance that the container has been told of. What cannot be read is written anew."""
-    return _warnings.of(folder / _WARNING)
+    return _warnings.of(f"{folder}/{_WARNING}")
 
 
 def write_warning(folder: Path, window: MaintenanceWindow | None) -> None:
