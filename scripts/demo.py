@@ -27,6 +27,7 @@ from rich.table import Table
 from sklearn.datasets import __file__ as sklearn_datasets
 
 from devnet import images
+from devnet.beat import beating
 from devnet.gateway import gateway
 from devnet.ledger import transactions
 from devnet.live import live_environment
@@ -368,7 +369,7 @@ def play(demo: Demo, live: bool, alone: bool) -> None:
     demo.make_wallets()
     demo.join()
     if live:
-        with gateway(demo.world, port=GATEWAY_PORT) as url:
+        with beating(demo.world.anvil), gateway(demo.world, port=GATEWAY_PORT) as url:
             demo.story.console.print("\n" + escape(live_account(demo, url)))
             with contextlib.suppress(KeyboardInterrupt):
                 signal.pause()

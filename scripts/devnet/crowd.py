@@ -35,14 +35,15 @@ _LEDGER: Final = 800
 @dataclass
 class Standing:
     """A machine that is registered. number: the pool's, once it has one. hourly: what it asks now, hundredths of a
-    token. leased, withheld: cells, as bits. down: since an outage began, and until it ends; closed: to new leases;
-    short: of stake; measured: by a committee.
+    token. contact: its contact document. leased, withheld: cells, as bits. down: since an outage began, and until it
+    ends; closed: to new leases; short: of stake; measured: by a committee.
     """
 
     offered: OfferedMachine
     provider: str
     operator: str
     hourly: int
+    contact: dict[str, Any] = field(default_factory=dict)
     number: int = 0
     revision: int = 1
     leased: int = 0
@@ -131,12 +132,17 @@ class Crowd:
         provider, operator = self.providers[machine.place], _signer("operator", machine.number)
         consent = await consent_of(self.deployment, provider, operator)
         contact = machine.contact(recipient_of(new_identity()), self._certificate, at)
-        standing = Standing(machine, provider, operator.address, machine.hourly)
+        standing = Standing(machine, provider, operator.address, machine.hourly, contact)
         sending = self.to_pool(
             *(provider, "register", self.terms(standing, at), machine.gpus, machine.share),
             *(self._document(machine.hardware()), self._document(contact), operator.address, consent),
         )
         return standing, sending
+
+    def heard_of(self, standing: Standing, at: int) -> Sending:
+        """Its operator names the contact document anew, as an agent does that stands there for weeks. at: unix seconds."""
+        digest = self._document({**standing.contact, "issued_at": at})
+        return self.to_pool(standing.operator, "setContact", standing.number, digest)
 
     def terms(self, standing: Standing, at: int) -> Terms:
         """What it asks at its present price."""

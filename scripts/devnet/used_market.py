@@ -248,7 +248,7 @@ class UsedMarket:
     # ------------------------------------------------------------------------------------------------------ at the end
 
     def _last(self, end: int) -> None:
-        """What is so now: one machine down, leases that run, earnings collected in part."""
+        """What is so now: one machine down, leases that run, earnings collected in part, agents heard of lately."""
         self._burst_of([*self._closings(end - 3 * _HOUR), *self._ends(end - 3 * _HOUR)], end - 3 * _HOUR)
         self._go_down(_DOWN_NOW, end - 2 * _HOUR, end + DAY)
         self._open(end - 5_400)
@@ -259,7 +259,13 @@ class UsedMarket:
         claims = [self._crowd.to_pool(provider, "claim", own) for provider, own in of_provider.items()]
         pulling = self._crowd.to_pool(self._crowd.validators[0], "pullFees", self._crowd.providers)
         self._burst_of([*claims, pulling], end - 1_800)
+        self._burst_of([self._heard_of(machine, end) for machine in self.machines.values()], end - 900)
         self._burst.pass_to(end)
+
+    def _heard_of(self, machine: Standing, end: int) -> Sending:
+        """Most within the day; of what is down, when it went."""
+        ago = 2 * _HOUR if machine.down else 900 + 600 * (machine.number**2 % 97)
+        return self._crowd.heard_of(machine, end - ago)
 
     def _burst_of(self, sendings: Iterable[Sending], at: int) -> None:
         for event in _of(MachineStatusSet, self._burst.send(list(sendings), at)):

@@ -70,6 +70,13 @@ def test_a_month_ends_now_with_machines_and_leases_of_every_kind(played: Any) ->
     assert any(machine.terms.spot_price for machine in machines)
     assert {LeaseState.ACTIVE, LeaseState.ENDED, LeaseState.CANCELLED} == {lease.state for lease in leases}
     assert len(set(scores)) > 5
+    lately = [
+        document["issued_at"]
+        for document in map(json.loads, played.crowd.documents.values())
+        if "issued_at" in document and document["issued_at"] > played.chain.timestamp - 86_400
+    ]
+    assert len(lately) >= len(machines)  # agents are heard of, as where they run
+    assert max(lately) <= played.chain.timestamp
     for machine in machines:  # what Python believes to be leased is leased
         assert machine.leased == played.market.machines[machine.id].leased
 
