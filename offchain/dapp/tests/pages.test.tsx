@@ -1,9 +1,10 @@
-import { screen } from "@testing-library/react";
+import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import { flaws } from "./given/axe";
 import { answering, Refusal, shown } from "./given/gateway";
 import { machine, QUOTE, wholeMachine } from "./given/machines";
+import { BLOCK, POOL } from "./given/pool";
 
 test("a machine says what a share costs and what comes back, before anything asks for a wallet", async () => {
   const asked = answering({
@@ -13,6 +14,13 @@ test("a machine says what a share costs and what comes back, before anything ask
   const { container } = shown("/machines/12");
   expect(await screen.findByText("0.513071")).toBeTruthy();
   expect(screen.getByText("Not started within 10m, or declined")).toBeTruthy();
+  expect(screen.getByText("MIG, in hardware")).toBeTruthy();
+  const prices = screen.getByRole("region", { name: "Former prices" });
+  expect(
+    within(prices)
+      .getAllByRole("time")
+      .map((at) => at.getAttribute("datetime")),
+  ).toEqual(["2026-11-24T16:42:41.000Z", "2026-11-23T16:42:41.000Z"]);
   expect(screen.getByRole("link", { name: "Rent for 2h" }).getAttribute("href")).toContain(
     "machine=12&cells=1&seconds=7200",
   );
@@ -51,6 +59,7 @@ test("the pool shows its powers, and its parameters with their units", async () 
   expect(screen.getByText("2.5 %")).toBeTruthy();
   expect(screen.getByText("10m")).toBeTruthy();
   expect(screen.getByText("50 TUSD")).toBeTruthy();
+  expect(screen.getByText("Of what a provider earns; it goes to the treasury.")).toBeTruthy();
   expect(await screen.findByText("Nobody has bought a seat: no machine can be verified yet.")).toBeTruthy();
   expect(await flaws(container)).toEqual([]);
 });
@@ -72,7 +81,7 @@ test("a provider is looked at by account: money, machines, earnings as CSV", asy
   await userEvent.click(screen.getByRole("button", { name: "Show machines and earnings" }));
   expect(await screen.findByText("1/2 of 4 GPUs")).toBeTruthy();
   expect(screen.getByText("1,500.00")).toBeTruthy();
-  expect(await screen.findByText("3 TUSD in 30 days")).toBeTruthy();
+  expect((await screen.findByText(/in 30 days/, { selector: "p" })).textContent).toBe("3.00 TUSD in 30 days");
   expect(screen.getByRole("link", { name: "Save as CSV" }).getAttribute("href")).toContain(
     `${account}/earnings.csv?days=30`,
   );
@@ -99,4 +108,12 @@ test("a machine whose agent does not answer says so, and offers no lease", async
   expect(screen.queryByRole("link", { name: /^Rent/ })).toBeNull();
   expect(screen.getByRole("button", { name: "Ask it again" })).toBeTruthy();
   expect(await flaws(container)).toEqual([]);
+});
+
+test("a block whose clock goes before the reader's is new, and not still to come", async () => {
+  const block = { ...BLOCK, time: Math.floor(Date.now() / 1000) + 90 };
+  answering({ pools: () => ({ items: [POOL], total: 1, next: null, block }) });
+  shown("/gateway");
+  const head = await screen.findByText(/block 149,/);
+  expect(head.parentElement?.querySelector("time")?.textContent).toBe("now");
 });

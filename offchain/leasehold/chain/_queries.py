@@ -128,6 +128,14 @@ class Queries:
                 history.append((row["place"] >> LOG_INDEX_BITS, machine_record(row)))
         return history
 
+    async def block_times(self, numbers: Sequence[int]) -> dict[int, int]:
+        """When blocks were mined in which something of the pool happened, unix seconds; others are left out."""
+        blocks = tables.blocks
+        query = sa.select(blocks.c.number, blocks.c.timestamp).where(
+            blocks.c.pool == self.pool_key, blocks.c.number.in_(numbers)
+        )
+        return {row["number"]: row["timestamp"] for row in await self._rows(query)}
+
     async def hardware_of(self, machine: int, revision: int) -> bytes | None:
         """The digest of what a revision of the machine was declared to be."""
         table = tables.machines

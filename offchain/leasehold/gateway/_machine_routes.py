@@ -19,6 +19,8 @@ from leasehold.market import Funds, Wish, obstacle, quote
 router = APIRouter(prefix="/api/v1", tags=["machines"])
 
 _MOST_SECONDS = 10 * 366 * 86_400
+_MOST_PAST = 32
+"""Former terms in one answer."""
 
 
 @router.get("/machines", summary="Search the pool's machines")
@@ -40,7 +42,8 @@ async def machines(
 async def machine(gateway: TheGateway, machine: str) -> Response:
     placed = placed_machine(gateway, machine)
     number = placed.listing.id
-    history = await gateway.index.terms_history(number)
+    history = (await gateway.index.terms_history(number))[-_MOST_PAST:]
+    times = await gateway.index.block_times([block for block, _ in history])
     ratings = {
         rating.lease: rating
         for rating in await gateway.index.ratings(provider=placed.record.machine.provider)
@@ -61,10 +64,11 @@ async def machine(gateway: TheGateway, machine: str) -> Response:
                     {
                         "revision": past.machine.revision,
                         "block": block,
+                        "time": times.get(block),  # a reorganisation may have come in between
                         "price": str(past.machine.terms.price),
                         "spot_price": str(past.machine.terms.spot_price),
                     }
-                    for block, past in history[-32:]
+                    for block, past in history
                 ],
                 "faults": [fault_json(fault) for fault in await gateway.index.faults(machine=number)],
                 "rated": [rating_json(rating) for rating in rated[-100:]],

@@ -17,7 +17,8 @@ LOOKED_AT: Final = ROOT / "build" / "pictures"
 SHOWN: Final = frozenset(
     (
         *("market", "market-cards", "prices", "compare", "machine", "rent", "leases", "lease", "logs"),
-        *("terminal", "closed", "provide", "provider", "pool", "gateway"),
+        *("terminal", "metrics", "closed", "data", "results", "group", "together", "provide", "manage"),
+        *("provider", "pool", "validators", "gateway"),
     )
 )
 """Pages whose pictures documents show. docs/guides/browser.md"""

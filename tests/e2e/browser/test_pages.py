@@ -73,10 +73,11 @@ def machines(page: Page, gateway_url: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def looked_at(page: Page) -> Callable[[str], None]:
-    """Looks at the page as it is in all looks; raises for what spills over, or what axe finds."""
+def looked_at(page: Page, world: World) -> Callable[[str], None]:
+    """Looks at the page as it is in all looks, on a chain that goes on; raises for what spills over, or what axe finds."""
 
     def look_at(name: str) -> None:
+        world.anvil.mine()
         found: list[str] = []
         for look in looks(page):
             photograph(page, name, look)
@@ -175,7 +176,29 @@ def test_a_provider(page: Page, gateway_url: str, looked_at: Looked, crowd: Crow
     looked_at("provider")
 
 
-@pytest.mark.parametrize("name", ["provide", "pool", "gateway"])
+def test_a_provider_manages_a_machine(
+    page: Page,
+    world: World,
+    gateway_url: str,
+    looked_at: Looked,
+    crowd: Crowd,
+    machines: list[dict[str, Any]],
+) -> None:
+    own = next(machine["id"] for machine in machines if machine["provider"] == crowd.providers[0])
+    TestWallet(world.anvil, crowd.key("provider", 0)).install(page)
+    page.goto(f"{gateway_url}/#/provide/{own}")
+    page.get_by_role("button", name="Connect Test wallet").click()
+    expect(page.get_by_role("region", name="What it asks for")).to_be_visible()
+    looked_at("manage")
+
+
+def test_a_validator_s_seat(page: Page, gateway_url: str, looked_at: Looked) -> None:
+    page.goto(f"{gateway_url}/#/validators/1")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Seat 1")
+    looked_at("validator")
+
+
+@pytest.mark.parametrize("name", ["provide", "pool", "validators", "gateway"])
 def test_pages_of_their_own(page: Page, gateway_url: str, looked_at: Looked, name: str) -> None:
     page.goto(f"{gateway_url}/#/{name}")
     looked_at(name)

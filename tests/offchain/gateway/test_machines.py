@@ -81,7 +81,9 @@ async def test_a_machine_whole(world: World) -> None:
     await world.open(1)
     whole = (await world.get("/api/v1/machines/1"))["machine"]
     assert whole["leases"]["started"] == 1
-    assert [past["price"] for past in whole["terms_history"]] == [str(2 * UNIT)]
+    (past,) = whole["terms_history"]
+    assert past["price"] == str(2 * UNIT)
+    assert past["time"] == NOW + past["block"]
     assert whole["contact_cid"] == cid_of_digest(world.blocks.keep(contact()))
     assert whole["hardware_cid"] == cid_of_digest(world.blocks.keep(hardware()))
 

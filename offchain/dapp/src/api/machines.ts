@@ -78,7 +78,7 @@ export interface MachineWhole extends MachineItem {
     outages: number;
     downtime: number;
   };
-  terms_history: { revision: number; block: number; price: Amount; spot_price: Amount }[];
+  terms_history: { revision: number; block: number; time: number | null; price: Amount; spot_price: Amount }[];
   faults: Fault[];
   rated: Rating[];
 }

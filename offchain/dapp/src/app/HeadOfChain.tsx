@@ -1,13 +1,16 @@
 import { useLive, useLiveState } from "../api/live";
 import { usePool } from "../api/queries";
 import { Time } from "../ui/Time";
+import { useNow } from "../ui/useNow";
 
-/** The newest block that the gateway speaks of, how old it is, and whether news come by themselves. */
+/** The newest block that the gateway speaks of, how old it is, and whether news come by themselves. A chain's clock may
+ * go before the reader's: such a block is new. */
 export function HeadOfChain() {
   useLive(["block"]);
   const pool = usePool();
   const state = useLiveState();
   const block = state.block ?? pool.data?.block;
+  const now = useNow();
   if (block === undefined) return null;
   return (
     <span className="head-of-chain small soft numbers">
@@ -15,7 +18,7 @@ export function HeadOfChain() {
       <span>
         {LINKS[state.link]}, block {block.number.toLocaleString("en")},{" "}
       </span>
-      <Time at={block.time} />
+      <Time at={Math.min(block.time, now)} />
     </span>
   );
 }

@@ -55,8 +55,8 @@ export function wholeMachine(changed: Partial<MachineWhole> = {}): MachineWhole 
     ...machine(),
     leases: { started: 9, declined: 1, unstarted: 0, terminated: 0, outages: 1, downtime: 360 },
     terms_history: [
-      { revision: 1, block: 7, price: "1900000", spot_price: "0" },
-      { revision: 2, block: 9, price: "2052284", spot_price: "0" },
+      { revision: 1, block: 7, time: 1_795_452_161, price: "1900000", spot_price: "0" },
+      { revision: 2, block: 9, time: 1_795_538_561, price: "2052284", spot_price: "0" },
     ],
     faults: [],
     rated: [

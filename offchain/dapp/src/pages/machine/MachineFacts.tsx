@@ -31,7 +31,9 @@ export function MachineFacts({ machine, token }: Props) {
           first?.pcie ? ["PCIe", `generation ${first.pcie.generation}, ${first.pcie.lanes} lanes`] : undefined,
           hardware === null ? undefined : ["Host", hostOf(hardware)],
           hardware?.driver ? ["Driver, CUDA", `${hardware.driver}, ${hardware.cuda ?? "unknown"}`] : undefined,
-          machine.isolation.length > 0 ? ["Shares are kept apart by", machine.isolation.join(", ")] : undefined,
+          machine.isolation.length > 0
+            ? ["Shares are kept apart by", machine.isolation.map((way) => WAYS[way] ?? way).join(", or ")]
+            : undefined,
           hardware?.fault_domain ? ["A fault of another tenant's ends", endsOf(hardware.fault_domain)] : undefined,
           ["Country, as its owner says", machine.location.country ?? "not said"],
           machine.missing === null ? undefined : ["Its documents", machine.missing],
@@ -81,6 +83,13 @@ export function MachineFacts({ machine, token }: Props) {
     </section>
   );
 }
+
+/** Ways in which shares of one card are kept apart, by their words in the hardware document. */
+const WAYS: Readonly<Record<string, string>> = {
+  mig: "MIG, in hardware",
+  mps: "MPS, side by side on the card",
+  "time-slice": "time slices, by turns on the card",
+};
 
 /** What it is leased by: a host without cards sells parts of itself. */
 function unitsOf({ kind }: MachineWhole): string {

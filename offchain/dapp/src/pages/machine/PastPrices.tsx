@@ -2,6 +2,7 @@ import type { MachineWhole } from "../../api/machines";
 import type { Token } from "../../api/types";
 import { DataTable } from "../../ui/DataTable";
 import { Money } from "../../ui/Money";
+import { Time } from "../../ui/Time";
 
 interface Props {
   readonly machine: MachineWhole;
@@ -19,14 +20,14 @@ export function PastPrices({ machine, token }: Props) {
         rows={machine.terms_history.toReversed()}
         rowKey={(terms) => `${terms.revision}-${terms.block}`}
         columns={[
-          { name: "Terms", cell: (terms) => `Revision ${terms.revision}` },
-          { name: "From block", numeric: true, cell: (terms) => terms.block.toLocaleString("en") },
+          { name: "Since", cell: (terms) => (terms.time === null ? "–" : <Time at={terms.time} />) },
           { name: "Price", numeric: true, cell: (terms) => <Money amount={terms.price} token={token} /> },
           {
             name: "As spot",
             numeric: true,
             cell: (terms) => (terms.spot_price === "0" ? "–" : <Money amount={terms.spot_price} token={token} />),
           },
+          { name: "Revision", numeric: true, cell: (terms) => terms.revision },
         ]}
       />
     </section>

@@ -55,6 +55,11 @@ export function QuotePanel({ machine, token }: Props) {
             onChange={(event) => setTyped(event.target.value)}
           />
         </div>
+        <p id={`${id}-form`} className="quote-hint small soft">
+          {seconds === undefined
+            ? "Write a duration such as 90m, 2h or 1d12h."
+            : `It is leased for ${formatDuration(machine.min)} to ${formatDuration(machine.max)}.`}
+        </p>
         {machine.spot_price !== null && (
           <label className="quote-spot">
             <input type="checkbox" checked={spot} onChange={(event) => setSpot(event.target.checked)} />
@@ -62,11 +67,6 @@ export function QuotePanel({ machine, token }: Props) {
           </label>
         )}
       </div>
-      <p id={`${id}-form`} className="small soft">
-        {seconds === undefined
-          ? "Write a duration such as 90m, 2h or 1d12h."
-          : `Between ${formatDuration(machine.min)} and ${formatDuration(machine.max)}.`}
-      </p>
       {error !== null ? (
         <ProblemView error={error} />
       ) : data === undefined ? (

@@ -75,9 +75,9 @@ function Images({ names }: { names: readonly string[] }) {
   const [first, ...more] = names;
   if (first === undefined) return <span className="soft">none</span>;
   return (
-    <span className="image-names" title={names.join("\n")}>
-      {bare(first)}
-      {more.length > 0 && <span className="soft"> and {more.length} more</span>}
+    <span title={names.join("\n")}>
+      <span className="image-names">{bare(first)}</span>
+      {more.length > 0 && <span className="soft"> +{more.length}</span>}
     </span>
   );
 }

@@ -2,6 +2,8 @@ import type { Param, PoolWhole } from "../../api/pools";
 import { formatDuration, inWords } from "../../format";
 import { Facts } from "../../ui/Facts";
 import { Time } from "../../ui/Time";
+import { MEANINGS } from "./meanings";
+import "./pool.css";
 
 /** The rules in force, and what is proposed in their place. */
 export function Parameters({ pool }: { pool: PoolWhole }) {
@@ -27,7 +29,10 @@ export function Parameters({ pool }: { pool: PoolWhole }) {
         <Facts
           facts={rows.map(([name, value]) => [
             sentence(inWords(name).replace(/ (bps|seconds)$/, "")),
-            <span className="numbers">{written(name, value, pool)}</span>,
+            <span className="parameter">
+              <span className="numbers">{written(name, value, pool)}</span>
+              <span className="small soft">{MEANINGS[name]}</span>
+            </span>,
           ])}
         />
       </div>

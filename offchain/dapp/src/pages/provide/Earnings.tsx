@@ -1,7 +1,8 @@
 import type { ProviderWhole } from "../../api/providers";
 import type { Token } from "../../api/types";
 import { LineChart } from "../../charts/LineChart";
-import { plotted, show } from "../../format";
+import { plotted } from "../../format";
+import { Money } from "../../ui/Money";
 import { useNow } from "../../ui/useNow";
 import { byDay } from "./byDay";
 
@@ -23,7 +24,7 @@ export default function Earnings({ earnings, days, token }: Props) {
   return (
     <div className="rows">
       <p className="numbers">
-        {show(all, token)} in {days} days
+        <Money amount={all} token={token} places={2} /> in {days} days
       </p>
       <LineChart title={`${token.symbol} a day`} series={[{ name: "Earned", points }]} />
     </div>

@@ -83,65 +83,69 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
     });
   };
   return (
-    <>
-      <SilentAgent machine={id} />
-      <WhatRuns
-        draft={draft}
-        template={template}
-        images={images}
-        onTemplate={(name) => onUrl({ template: name })}
-        onDraft={setDraft}
-      />
-      <WhatGoesIn account={account} draft={draft} onDraft={setDraft} />
-      <WhoRents
-        account={sender.account}
-        groups={together}
-        chosen={group}
-        lost={url.as !== "" && groups.data !== undefined && !groups.isFetching && !group}
-        onChoose={(as) => onUrl({ as })}
-      />
-      <Shape machine={machine.data} share={share} seconds={url.seconds} onChange={onUrl} />
-      {machine.data.terms.spotPrice > 0n && (
-        <label className="line">
-          <input type="checkbox" checked={url.spot} onChange={(event) => onUrl({ spot: event.target.checked })} />
-          At the spot price: the provider may end it with notice
-        </label>
-      )}
-      {machine.data.status === MachineStatus.unverified && (
-        <label className="line notice warning">
-          <span>
-            <input type="checkbox" checked={unverified} onChange={(event) => setUnverified(event.target.checked)} />{" "}
-            Nobody has measured this machine: I rent it all the same.
-          </span>
-        </label>
-      )}
-      {isAlone() && (
-        <p className="notice">
-          No gateway is asked: the sealed workload is left on your IPFS node, and the machine's agent fetches it from
-          there. Let the node run, reachable from the internet, until the lease has started. An agent that does not find
-          it declines, and all of the deposit comes back.
-        </p>
-      )}
-      <PricePanel
-        pool={pool}
-        quote={quote}
-        workload={workload}
-        hasSession={!needsSession}
-        hasResultsKey={keys.results !== null}
-        group={group}
-      >
-        <button
-          type="button"
-          className="button primary"
-          disabled={doing.busy || stale || problem !== null || missing !== null || (url.as !== "" && !group)}
-          onClick={rentNow}
+    <div className="rent-columns">
+      <div className="rows">
+        <SilentAgent machine={id} />
+        <WhatRuns
+          draft={draft}
+          template={template}
+          images={images}
+          onTemplate={(name) => onUrl({ template: name })}
+          onDraft={setDraft}
+        />
+        <WhatGoesIn account={account} draft={draft} onDraft={setDraft} />
+        <WhoRents
+          account={sender.account}
+          groups={together}
+          chosen={group}
+          lost={url.as !== "" && groups.data !== undefined && !groups.isFetching && !group}
+          onChoose={(as) => onUrl({ as })}
+        />
+        <Shape machine={machine.data} share={share} seconds={url.seconds} onChange={onUrl} />
+        {machine.data.terms.spotPrice > 0n && (
+          <label className="line">
+            <input type="checkbox" checked={url.spot} onChange={(event) => onUrl({ spot: event.target.checked })} />
+            At the spot price: the provider may end it with notice
+          </label>
+        )}
+        {machine.data.status === MachineStatus.unverified && (
+          <label className="line notice warning">
+            <span>
+              <input type="checkbox" checked={unverified} onChange={(event) => setUnverified(event.target.checked)} />{" "}
+              Nobody has measured this machine: I rent it all the same.
+            </span>
+          </label>
+        )}
+        {isAlone() && (
+          <p className="notice">
+            No gateway is asked: the sealed workload is left on your IPFS node, and the machine's agent fetches it from
+            there. Let the node run, reachable from the internet, until the lease has started. An agent that does not
+            find it declines, and all of the deposit comes back.
+          </p>
+        )}
+      </div>
+      <div className="rows rent-price">
+        <PricePanel
+          pool={pool}
+          quote={quote}
+          workload={workload}
+          hasSession={!needsSession}
+          hasResultsKey={keys.results !== null}
+          group={group}
         >
-          {group ? "Propose to rent" : "Rent"} {formatShare(share)} for {formatDuration(url.seconds)}
-        </button>
-        {missing && <p className="small">{missing}</p>}
-      </PricePanel>
-      {problem && <ProblemView error={problem} />}
-      <DoingView doing={doing} chain={chain} />
-    </>
+          <button
+            type="button"
+            className="button primary"
+            disabled={doing.busy || stale || problem !== null || missing !== null || (url.as !== "" && !group)}
+            onClick={rentNow}
+          >
+            {group ? "Propose to rent" : "Rent"} {formatShare(share)} for {formatDuration(url.seconds)}
+          </button>
+          {missing && <p className="small">{missing}</p>}
+        </PricePanel>
+        {problem && <ProblemView error={problem} />}
+        <DoingView doing={doing} chain={chain} />
+      </div>
+    </div>
   );
 }

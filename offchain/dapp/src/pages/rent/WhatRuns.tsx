@@ -44,7 +44,7 @@ export function WhatRuns({ draft, template, images, onTemplate, onDraft }: Props
         </datalist>
         <p className="small soft">
           {own.length
-            ? `The machine has ${own.length} ${own.length === 1 ? "image" : "images"} at hand, which start without a download.`
+            ? `The machine has ${own.length === 1 ? "1 image at hand, which starts" : `${own.length} images at hand, which start`} without a download.`
             : "The machine lists no images."}
         </p>
       </div>

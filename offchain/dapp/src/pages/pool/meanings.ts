@@ -1,0 +1,21 @@
+/** What each parameter of a pool is for, by its name in the library: docs/contracts.md, “Rules”. */
+export const MEANINGS: Readonly<Record<string, string>> = {
+  min_stake_per_gpu: "What a provider stakes for each GPU, at the least; a score lowers it by half at most.",
+  fee_bps: "Of what a provider earns; it goes to the treasury.",
+  hold_fee_bps: "Of the cost of the time that a lease was held: what giving it back in its trial costs.",
+  max_slash_bps: "Of a machine's stake: the most that faults can take in seven days.",
+  start_window: "So long an operator has to start a lease; after that all of the deposit comes back.",
+  notice_seconds: "From a provider's word that a lease ends early to its new end.",
+  penalty_seconds: "The most of the time cut off that a provider pays for who ends a lease early.",
+  claim_lag: "What a lease earned in this last while cannot be claimed yet.",
+  challenge_window: "So long a machine has to answer a challenge before it counts as down.",
+  filing_window: "So long after an outage has ended it may be filed; then it is forgotten.",
+  appeal_window: "So long a provider may appeal against a slash, before it is taken.",
+  ruling_window: "So long the arbiter has to rule on an appeal.",
+  unstake_delay: "From retiring a machine until its stake can leave.",
+  bond: "What a challenge or an appeal puts up, and loses if it was wrong.",
+  reverify_interval: "From one measurement of a machine by a committee to the next.",
+  seat_stake: "What a validator's seat must have at stake to be drawn.",
+  verification_fee: "What it costs to have a machine measured by a committee.",
+  committee_size: "Seats drawn for a measurement.",
+};
