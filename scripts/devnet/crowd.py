@@ -140,7 +140,7 @@ class Crowd:
         return standing, sending
 
     def heard_of(self, standing: Standing, at: int) -> Sending:
-        """Its operator names the contact document anew, as an agent does that stands there for weeks. at: unix seconds."""
+        """Its operator names the contact document anew, as an agent does that goes on for weeks. at: unix seconds."""
         digest = self._document({**standing.contact, "issued_at": at})
         return self.to_pool(standing.operator, "setContact", standing.number, digest)
 

@@ -31,6 +31,8 @@ def test_a_file_that_says_something_else_is_stale(tmp_path: Path) -> None:
 
 
 def test_the_pool_s_page_says_what_each_parameter_is_for() -> None:
-    said = re.findall(r"^  (\w+): \"", (dapp.ROOT / dapp.DAPP / "pages/pool/meanings.ts").read_text(), re.MULTILINE)
+    said = re.findall(
+        r"^  (\w+): \"", (dapp.ROOT / dapp.DAPP / "pages/pool/meanings.ts").read_text(), re.MULTILINE
+    )
     accounts = {"arbiter", "sink"}  # the page says of these whose they are
     assert said == [field.name for field in fields(Params) if field.name not in accounts]

@@ -23,6 +23,11 @@ test("a lease's line says where it is, what happens now and since when", async (
   expect(await flaws(container)).toEqual([]);
 });
 
+test("what began by a clock that goes before the reader's began now", () => {
+  render(<Stations at="running" since={Math.floor(Date.now() / 1000) + 60} now="It runs." />);
+  expect(screen.getByRole("status").textContent).toBe("It runs. Since now");
+});
+
 test("all that there is to know stands before the wallet opens", async () => {
   const { container } = render(
     <BeforeWallet

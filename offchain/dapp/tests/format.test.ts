@@ -37,6 +37,8 @@ test("a moment is told by how far it is", () => {
   expect(formatRelative(1_000, 1_000)).toBe("now");
   expect(formatRelative(820, 1_000)).toBe("3 minutes ago");
   expect(formatRelative(1_000 + 7_300, 1_000)).toBe("in 2 hours");
+  expect(formatRelative(40_000_000, 1_000)).toBe("in 1 year");
+  expect(formatRelative(0, 800_000)).toBe("1 week ago");
 });
 
 test("shares, sizes, names", () => {

@@ -74,7 +74,7 @@ def machines(page: Page, gateway_url: str) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def looked_at(page: Page, world: World) -> Callable[[str], None]:
-    """Looks at the page as it is in all looks, on a chain that goes on; raises for what spills over, or what axe finds."""
+    """Looks at the page in all looks, on a chain that goes on; raises for what spills over, or what axe finds."""
 
     def look_at(name: str) -> None:
         world.anvil.mine()

@@ -39,12 +39,13 @@ export function parseDuration(text: string): number | undefined {
   return seconds;
 }
 
-/** `3 minutes ago`, `in 2 hours`, `now`. Both in unix seconds. */
+/** `3 minutes ago`, `in 2 hours`, `now`. Both in unix seconds. A year from now is in 1 year, and not next year. */
 export function formatRelative(time: number, now: number): string {
   const span = time - now;
   const size = Math.abs(span);
   const [unit, length] = SPANS.find(([, length]) => size >= length) ?? (["second", 1] as const);
-  return new Intl.RelativeTimeFormat("en", { numeric: "auto" }).format(Math.trunc(span / length), unit);
+  const numeric = ["year", "month", "week"].includes(unit) ? "always" : "auto";
+  return new Intl.RelativeTimeFormat("en", { numeric }).format(Math.trunc(span / length), unit);
 }
 
 /** Date and time in the reader's zone, with the zone's name. */

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { Time } from "./Time";
+import { useNow } from "./useNow";
 import "./stations.css";
 
 /** The stations of a lease, in their order. */
@@ -24,6 +25,7 @@ interface Props {
 /** A lease as a line of stations, with the present one in words: what happens now, since when, what can be done. */
 export function Stations({ at, since, percent, keptUntil, now, children }: Props) {
   const present = STATIONS.indexOf(at);
+  const clock = useNow(); // the chain's may go before it
   return (
     <section className="stations panel" aria-label="Where the lease is">
       <ol>
@@ -43,7 +45,7 @@ export function Stations({ at, since, percent, keptUntil, now, children }: Props
       <div className="line apart">
         <p role="status">
           {now} <span className="soft">Since </span>
-          <Time at={since} />
+          <Time at={Math.min(since, clock)} />
           {keptUntil !== undefined && (
             <>
               <span className="soft">, kept until </span>

@@ -58,7 +58,7 @@ export function Invoices({ provider, token }: Props) {
             </Save>
           </div>
           <p>
-            <Money amount={month.amount} token={token} places="exact" /> in {month.month}, after the pool's fee, by{" "}
+            <Money amount={month.amount} token={token} /> in {month.month}, after the pool's fee, by{" "}
             {month.lines.length === 1 ? "one lease" : `${month.lines.length} leases`}
           </p>
           <DataTable
@@ -75,7 +75,7 @@ export function Invoices({ provider, token }: Props) {
               {
                 name: "Brought",
                 numeric: true,
-                cell: ({ amount }) => <Money amount={amount} token={token} places="exact" />,
+                cell: ({ amount }) => <Money amount={amount} token={token} />,
               },
             ]}
           />
