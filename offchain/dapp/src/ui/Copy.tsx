@@ -1,7 +1,15 @@
 import { useState } from "react";
 
-/** Copies a text. `what` completes the button's name: “Copy the address”. */
-export function Copy({ text, what }: { text: string; what: string }) {
+interface Props {
+  readonly text: string;
+  /** Completes the button's name: “Copy the address”. */
+  readonly what: string;
+  /** What the button says where the text to copy does not stand beside it. */
+  readonly says?: string;
+}
+
+/** Copies a text. */
+export function Copy({ text, what, says = "Copy" }: Props) {
   const [copied, setCopied] = useState(false);
   return (
     <>
@@ -12,7 +20,7 @@ export function Copy({ text, what }: { text: string; what: string }) {
         onBlur={() => setCopied(false)}
         onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
       >
-        {copied ? "Copied" : "Copy"}
+        {copied ? "Copied" : says}
       </button>
       <span role="status" className="unseen">
         {copied ? `Copied ${what}` : ""}

@@ -48,7 +48,7 @@ export function Stations({ at, since, percent, keptUntil, now, children }: Props
           <Time at={Math.min(since, clock)} />
           {keptUntil !== undefined && (
             <>
-              <span className="soft">, kept until </span>
+              <span className="soft">, kept until its end </span>
               <Time at={keptUntil} />
             </>
           )}

@@ -66,7 +66,9 @@ function GroupView({ account, place, group }: { account: Account; place: Place; 
               <ul key="signers" className="signers">
                 {group.signers.map((signer) => (
                   <li key={signer}>
-                    <Address address={signer} /> {signer === account.sender.account && "(your wallet)"}
+                    <span>
+                      <Address address={signer} /> {signer === account.sender.account && "(your wallet)"}
+                    </span>
                   </li>
                 ))}
               </ul>,

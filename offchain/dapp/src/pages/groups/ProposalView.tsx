@@ -66,7 +66,8 @@ function What({ account, gathered, calls }: { account: Account; gathered: Gather
       </ol>
       <p>
         <Link to={routeOf(group)}>{group.safe ? "The Safe" : "The group"}</Link> <Address address={group.account} />{" "}
-        does this and nothing else, at once and whole, until <Time at={Number(execution.deadline)} />.
+        does this and nothing else, at once and whole. It can be signed and carried out up to its end,{" "}
+        <Time at={Number(execution.deadline)} />.
       </p>
       {opens(calls) && (
         <p className="small soft">
@@ -167,7 +168,7 @@ function Signing({ account, place, gathered, onSigned }: Props) {
               Carry it out
             </button>
           )}
-          <Copy text={linkOf(group, proposal.digest)} what="the link to this, for the others" />
+          <Copy text={linkOf(group, proposal.digest)} what="the link to this, for the others" says="Copy the link" />
         </div>
       )}
       {open && (
