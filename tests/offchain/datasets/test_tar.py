@@ -63,7 +63,7 @@ def test_an_archive_is_unpacked_however_its_bytes_come(
 ) -> None:
     source = make(archive(format), step)
     budget = unpack(source, tmp_path)
-    assert budget.files == len(SIZES) and budget.bytes == sum(SIZES)
+    assert (budget.files, budget.bytes) == (len(SIZES), sum(SIZES))
     for size in SIZES:
         (path,) = tmp_path.glob(f"folder/{size}-*")
         assert path.read_bytes() == content(size)[:size]
