@@ -15,7 +15,7 @@ _AHEAD: Final = 1 << 15
 """Bytes that are read ahead, for headers and for what is little."""
 _UNPACKED: Final = 1 << 18
 """And of a file at once, from where they come into one buffer, and from there to the disk: a stream of the standard
-library's copies each byte five times on its way.
+library's copies each byte several times on its way.
 """
 _BLOCK: Final = 512
 _MAX_HEADER: Final = 64 * 1024
