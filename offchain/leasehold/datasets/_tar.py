@@ -1,18 +1,21 @@
 """A folder as one stream, and back: tar, of plain files, folders and links alone."""
 
+import io
 import os
 import tarfile
 from collections.abc import Callable, Iterable, Iterator
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, cast
 
 from leasehold.datasets._tree import Budget, TreeWriter, write_all
 from leasehold.datasets._walk import Entry, EntryKind
 from leasehold.errors import DatasetError, DatasetUnsafe
 
 _CHUNK: Final = 1 << 20
-_UNPACKED: Final = 1 << 17
-"""Bytes that are unpacked at once: each is copied several times, in memory that a processor has at hand, and that is
-not asked of the system for each of them anew.
+_AHEAD: Final = 1 << 15
+"""Bytes that are read ahead, for headers and for what is little."""
+_UNPACKED: Final = 1 << 18
+"""And of a file at once, from where they come into one buffer, and from there to the disk: a stream of the standard
+library's copies each byte several times on its way.
 """
 _BLOCK: Final = 512
 _MAX_HEADER: Final = 64 * 1024
@@ -91,10 +94,11 @@ def untar(
     hears of it and the rest goes on; DatasetTooLarge over the budget, DatasetError for what is no tar archive.
     """
     try:
-        with tarfile.open(fileobj=source, mode="r|", tarinfo=_BoundedInfo, bufsize=_UNPACKED) as archive:
+        stream = _Forward(source)
+        with tarfile.open(fileobj=cast(BinaryIO, stream), mode="r:", tarinfo=_BoundedInfo) as archive:
             for member in archive:
                 try:
-                    _extract(archive, member, writer, budget, second_names=skip is not None)
+                    _extract(stream, member, writer, budget, second_names=skip is not None)
                 except DatasetUnsafe as error:
                     if skip is None:
                         raise
@@ -108,8 +112,66 @@ def untar(
     writer.finish(skip)
 
 
+class _Source(io.RawIOBase):
+    """What can only be read from, as a buffer is filled from it."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._source = source
+        self._into = getattr(source, "readinto", None)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object, /) -> int:
+        view = memoryview(cast(bytearray, buffer))
+        if self._into is not None:
+            return int(self._into(view))
+        data = self._source.read(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+
+class _Forward:
+    """An archive that comes once: `tarfile` goes forward in it alone, and back by the one byte that it reads twice."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._stream = io.BufferedReader(_Source(source), _AHEAD)
+        self._room = memoryview(bytearray(_UNPACKED))
+        self._at = 0
+        self._again = False  # the last byte is to be read once more, which only tells that it is there
+
+    def tell(self) -> int:
+        return self._at - self._again
+
+    def read(self, size: int) -> bytes:
+        again = self._again and size > 0
+        data = bytes(again) + self._stream.read(size - again)
+        self._at += len(data) - again
+        self._again = False
+        return data
+
+    def seek(self, place: int) -> None:
+        """Raises tarfile.ReadError where the archive has ended before."""
+        self._again = place == self._at - 1
+        if not self._again:
+            for _ in self.pieces(place - self._at):
+                pass
+
+    def pieces(self, size: int) -> Iterator[memoryview]:
+        """The next bytes. A piece is good until the next is asked for. Raises tarfile.ReadError as `seek`."""
+        if size < 0:
+            raise tarfile.ReadError("it goes back")
+        while size:
+            count = self._stream.readinto(self._room[:size])
+            if not count:
+                raise tarfile.ReadError("unexpected end of data")
+            self._at += count
+            size -= count
+            yield self._room[:count]
+
+
 def _extract(
-    archive: tarfile.TarFile,
+    stream: _Forward,
     member: tarfile.TarInfo,
     writer: TreeWriter,
     budget: Budget,
@@ -126,21 +188,20 @@ def _extract(
     elif member.islnk() and second_names:
         writer.same_file(name, member.linkname)
     elif member.isreg() and not member.issparse():
-        _file(archive, member, writer, budget)
+        _file(stream, member, writer, budget)
     else:
         raise DatasetUnsafe(name, "it is neither file, folder nor link")
 
 
-def _file(archive: tarfile.TarFile, member: tarfile.TarInfo, writer: TreeWriter, budget: Budget) -> None:
-    content = archive.extractfile(member)
-    assert content is not None
+def _file(stream: _Forward, member: tarfile.TarInfo, writer: TreeWriter, budget: Budget) -> None:
     budget.check(member.size)
     with writer.file(member.name, executable=bool(member.mode & 0o100)) as descriptor:
+        stream.seek(member.offset_data)
         offset = 0
-        while chunk := content.read(_UNPACKED):
-            budget.spend(len(chunk))
-            write_all(descriptor, chunk, offset)
-            offset += len(chunk)
+        for piece in stream.pieces(member.size):
+            budget.spend(len(piece))
+            write_all(descriptor, piece, offset)
+            offset += len(piece)
         os.ftruncate(descriptor, offset)
 
 

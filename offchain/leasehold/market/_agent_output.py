@@ -19,6 +19,8 @@ Take = Callable[[BinaryIO], None]
 """Reads an answer, to its end or not, from what it is given, which can only be read from."""
 _OK: Final = 200
 _PIECE: Final = 256 * 1024
+_AHEAD: Final = 16 * 1024
+"""Bytes that are read ahead: more is read straight to where it is wanted."""
 _LENGTH: Final = struct.Struct(">I")
 _MOST_END: Final = 64 * 1024
 
@@ -35,13 +37,13 @@ class OutputRequest(AgentSocket):
             TakeFailed: `take` raised.
         """
         with self.connected() as connection:
-            answers = cast(io.BufferedReader, io.BufferedReader(_Records(connection), _PIECE))
+            answers = cast(io.BufferedReader, io.BufferedReader(_Records(connection), _AHEAD))
             self.ask(connection, {"Content-Length": str(len(given))}, given)
             status, lines = head_of(answers)
             if status != _OK:
                 return status, rest_of(answers, lines)
             connection.settimeout(None)
-            output = _Output(io.BufferedReader(_Chunked(answers), _PIECE), counted)
+            output = _Output(io.BufferedReader(_Chunked(answers), _AHEAD), counted)
             try:
                 take(cast(BinaryIO, output))
             except AgentUnreachable:
@@ -67,7 +69,7 @@ class TakeFailed(Exception):
 class _Output:
     """What the command writes; `end` is what stood behind it, once all was read."""
 
-    def __init__(self, body: BinaryIO, counted: Callable[[int], None]) -> None:
+    def __init__(self, body: io.BufferedReader, counted: Callable[[int], None]) -> None:
         self._body = body
         self._counted = counted
         self._left = 0
@@ -83,6 +85,20 @@ class _Output:
             size -= len(data) if size > 0 else 0
             parts.append(data)
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def readinto(self, buffer: memoryview) -> int:
+        """The same, into that; some of it."""
+        if not (self._left or self._another()):
+            return 0
+        try:
+            count = self._body.readinto(buffer[: self._left])
+        except OSError as error:
+            raise _broke_off() from error
+        if not count and len(buffer):
+            raise _broke_off()
+        self._left -= count
+        self._counted(count)
+        return count
 
     def _another(self) -> bool:
         """Whether there is one more piece."""
