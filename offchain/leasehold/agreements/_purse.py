@@ -39,8 +39,8 @@ class PurseOffer(Exchanged):
 
 
 class BroughtPurse(Exchanged):
-    """A purse as it travels: `SignedPurse` by wire names, but for the tenant, who is signed in, and the lease, which the
-    path names. There are as many extensions as signatures.
+    """A purse as it travels: `SignedPurse` by wire names, but for the tenant, who is signed in, and the lease, which
+    the path names. There are as many extensions as signatures.
     """
 
     key: Address
