@@ -1,4 +1,4 @@
-"""A lease that runs, and a purse for it, on a real chain: for the tests of whoever signs one and of whoever holds it."""
+"""A lease that runs, and a purse for it, on a real chain: for the tests of who signs one and of who holds it."""
 
 from __future__ import annotations
 
