@@ -24,7 +24,7 @@ UNIT: Final = 10**18
 FEE: Final = UNIT // 10
 HOUR: Final = 3_600
 PROVIDER, RENTER, OPERATOR, PAYEE = 1, 2, 3, 6
-_TERMS: Final = Terms(2 * UNIT, 0, 60, 30 * 86_400, 300, 60_000)
+_TERMS: Final = Terms(2 * UNIT, 0, 60, 30 * 86_400, 0, 60_000)
 
 
 @dataclass(frozen=True)

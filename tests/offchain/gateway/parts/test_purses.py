@@ -198,9 +198,9 @@ async def test_only_the_tenant_brings_one(keeper: Keeper) -> None:
     scene = keeper.scene
     signed = await scene.signed()
     await keeper.sign_in(scene.chain.address(OTHER))
-    assert code_of(await keeper.bring(signed)) == "409 conflicting"
+    assert code_of(await keeper.bring(signed)) == "409 conflict"
     theirs = await scene.signed(await scene.purse(tenant=scene.chain.address(OTHER)))
-    assert code_of(await keeper.bring(theirs)) == "409 conflicting"
+    assert code_of(await keeper.bring(theirs)) == "409 conflict"
     keeper.page.cookies.clear()
     assert code_of(await keeper.bring(signed)) == "401 not-signed-in"
     assert await keeper.held.count() == 0
@@ -239,7 +239,7 @@ async def test_one_with_money_in_it_is_not_thrown_away(keeper: Keeper) -> None:
     signed = await purse.signed(scene.domain, other)
     assert (await keeper.bring(signed)).status_code == 200
     await scene.fund(signed.purse)
-    assert code_of(await keeper.bring(first)) == "409 conflicting"
+    assert code_of(await keeper.bring(first)) == "409 conflict"
     assert (await keeper.bring(signed)).status_code == 200
     assert (await keeper.said())["key"] == other.address
 
