@@ -1,22 +1,6 @@
 /** A lease's purse: what is signed is what was shown, as the library signs it, whatever a gateway answers. */
-import { readFileSync } from "node:fs";
-import {
-  type Address,
-  createPublicClient,
-  custom,
-  decodeFunctionData,
-  encodeEventTopics,
-  encodeFunctionResult,
-  type Hex,
-  hashTypedData,
-  numberToHex,
-  type PublicClient,
-  parseAbi,
-  recoverTypedDataAddress,
-  toHex,
-} from "viem";
+import { type Address, decodeFunctionData, type Hex, hashTypedData, recoverTypedDataAddress, toHex } from "viem";
 import { beforeEach, expect, test, vi } from "vitest";
-import { type Lease, LeaseState } from "../../src/chain";
 import { controllerAbi } from "../../src/chain/generated/abi";
 import { executionRequest } from "../../src/groups";
 import { accountsAbi } from "../../src/groups/generated/accounts";
@@ -26,104 +10,26 @@ import {
   findPurses,
   fundingDeed,
   keepLease,
-  type Purse,
   purseGroup,
   returnOf,
   signedPurse,
   takeBack,
   wishOf,
 } from "../../src/purse";
-import { ACCOUNTS, place, pool, STRANGER, signers } from "../groups/given";
+import { place, STRANGER } from "../groups/given";
+import { anew, HASH, hands, key, lease, payee, purse, tenant, vector, world } from "./given";
 
-const vector = JSON.parse(readFileSync("../../tests/vectors/purse.json", "utf8"));
-const [tenant] = signers as [(typeof signers)[0]];
-const said = vector.purse;
-const { tenant: owner, key, payee, seconds, count, deadline } = said;
-const purse: Purse = {
-  tenant: owner,
-  key,
-  payee,
-  seconds,
-  count,
-  deadline,
-  lease: BigInt(said.lease),
-  fee: BigInt(said.fee),
-  most: BigInt(said.most),
-};
-const lease = {
-  id: purse.lease,
-  tenant: tenant.address,
-  state: LeaseState.active,
-  price: 2_000_000n,
-  placement: 0x1ff,
-  end: 1_800_000_000,
-} as Lease;
-const HASH = toHex(7, { size: 32 });
-const event = parseAbi(["event Transferred(address indexed from, address indexed to, uint256 amount)"]);
-
-/** What was sent and brought, and what the chain has: money by account, transfers, an account's code. */
-let sent: { to: Address; data: Hex }[];
 let brought: Record<string, unknown>[];
-let ledgers: Record<string, bigint>;
-let transfers: { to: Address; amount: bigint; hash: Hex }[];
-let code: Hex;
 
 beforeEach(() => {
-  [sent, brought, ledgers, transfers, code] = [[], [], { [tenant.address]: 10n ** 9n }, [], "0x"];
+  anew();
+  brought = [];
   vi.stubGlobal("fetch", async (_: string, { body }: { body?: string } = {}) => {
     if (body === undefined) return Response.json({ payee, fee: "100000", before: 900, most: 64 });
     brought.push(JSON.parse(body));
     return Response.json({});
   });
 });
-
-function called(to: Address, data: Hex): Hex {
-  if (to.toLowerCase() === ACCOUNTS.toLowerCase()) {
-    const { functionName } = decodeFunctionData({ abi: accountsAbi, data });
-    if (functionName === "nonceOf") return encodeFunctionResult({ abi: accountsAbi, functionName, result: 5n });
-    return encodeFunctionResult({ abi: accountsAbi, functionName: "execute", result: [] });
-  }
-  if (to.toLowerCase() === pool.token.toLowerCase()) return numberToHex(0n, { size: 32 });
-  const { functionName, args } = decodeFunctionData({ abi: controllerAbi, data });
-  if (functionName === "accounts") return encodeFunctionResult({ abi: controllerAbi, functionName, result: ACCOUNTS });
-  if (functionName === "balanceOf") return numberToHex(ledgers[args[0] as Address] ?? 0n, { size: 32 });
-  if (functionName === "multicall") return encodeFunctionResult({ abi: controllerAbi, functionName, result: [] });
-  const result = [STRANGER, STRANGER, STRANGER, STRANGER] as const;
-  return encodeFunctionResult({ abi: controllerAbi, functionName: "companions", result });
-}
-
-async function request({ method, params }: { method: string; params?: unknown[] }): Promise<unknown> {
-  const [first] = (params ?? []) as [{ to: Address; data: Hex }];
-  if (method === "eth_getBlockByNumber") {
-    return { number: "0x9", timestamp: "0x6b49d200", hash: HASH, transactions: [], uncles: [] };
-  }
-  if (method === "eth_getCode") return code;
-  if (method === "eth_blockNumber") return "0x9";
-  if (method === "eth_getLogs") return transfers.map(logOf);
-  if (method === "eth_getTransactionReceipt") {
-    return { transactionHash: HASH, status: "0x1", blockNumber: "0x9", logs: [], type: "0x2" };
-  }
-  if (method === "eth_sendTransaction") {
-    sent.push(first);
-    return HASH;
-  }
-  return called(first.to, first.data);
-}
-
-function logOf({ to, amount, hash }: (typeof transfers)[0], index: number) {
-  const topics = encodeEventTopics({ abi: event, eventName: "Transferred", args: { from: tenant.address, to } });
-  const at = { blockNumber: "0x9", blockHash: HASH, transactionIndex: "0x0", logIndex: numberToHex(index) };
-  return { address: pool.controller, topics, data: numberToHex(amount, { size: 32 }), transactionHash: hash, ...at };
-}
-
-function hands() {
-  const chain = createPublicClient({ transport: custom({ request }, { retryCount: 0 }) }) as PublicClient;
-  // biome-ignore lint/suspicious/noExplicitAny: the wallet signs whatever it is asked for
-  const signTypedData = async (message: any): Promise<Hex> => await tenant.signTypedData(message);
-  // biome-ignore lint/suspicious/noExplicitAny: a provider that answers what is asked here
-  const sender = { account: tenant.address, provider: { request } as any };
-  return { chain, pool, sender, signTypedData, tell: () => {}, signIn: async () => {} };
-}
 
 test("it is signed as the library signs it", async () => {
   const { tenant: _, ...rest } = purse;
@@ -148,8 +54,8 @@ test("what is shown is put aside in one transaction, after the gateway has what 
   const [body] = brought as [{ key: Address; extensions: Hex[]; returns: Hex[] }];
   expect([body.extensions.length, body.returns.length]).toEqual([3, 3]);
   const { account } = purseGroup(place, tenant.address, lease.id, body.key);
-  const [transaction] = sent as [(typeof sent)[0]];
-  expect(sent.length).toBe(1);
+  const [transaction] = world.sent as [(typeof world.sent)[0]];
+  expect(world.sent.length).toBe(1);
   const { args } = decodeFunctionData({ abi: controllerAbi, data: transaction.data });
   const calls = (args as [Hex[]])[0].map((data) => decodeFunctionData({ abi: controllerAbi, data }));
   expect(calls.map((call) => [call.functionName, call.args])).toEqual([
@@ -177,14 +83,14 @@ test("where the gateway does not take it, no money moves", async () => {
   await expect(keepLease(hands(), lease, wishOf(lease, offer, 3_600, 1))).rejects.toMatchObject({
     code: "conflicting",
   });
-  expect(sent).toEqual([]);
+  expect(world.sent).toEqual([]);
 });
 
 test("a contract's account is told that it could not take back", async () => {
-  code = "0x6001";
+  world.code = "0x6001";
   const wish = wishOf(lease, { payee, fee: 1n, most: 64 }, 3_600, 1);
   await expect(keepLease(hands(), lease, wish)).rejects.toMatchObject({ code: "needs-a-key" });
-  expect([sent, brought]).toEqual([[], []]);
+  expect([world.sent, brought]).toEqual([[], []]);
 });
 
 test.each(["-1", "1e9", "", "9".repeat(30), 5, null])("a fee that is none (%s) is no offer", async (fee) => {
@@ -207,9 +113,9 @@ test("what the ledger lacks is paid in by the same transaction", () => {
 test("a purse is found by its tenant's own transfers, and no other is", async () => {
   const { account } = purseGroup(place, tenant.address, lease.id, key);
   const other = purseGroup(place, tenant.address, lease.id + 1n, key).account;
-  ledgers[account] = 5n;
-  ledgers[other] = 7n;
-  transfers = [
+  world.ledgers[account] = 5n;
+  world.ledgers[other] = 7n;
+  world.transfers = [
     { to: account, amount: 5n, hash: HASH },
     { to: key, amount: 0n, hash: HASH },
     { to: STRANGER, amount: 0n, hash: toHex(8, { size: 32 }) },
@@ -221,9 +127,9 @@ test("a purse is found by its tenant's own transfers, and no other is", async ()
 
 test("it is taken back by the tenant's own signature, to the tenant", async () => {
   const group = purseGroup(place, tenant.address, lease.id, key);
-  ledgers[group.account] = 5n;
+  world.ledgers[group.account] = 5n;
   await takeBack(hands(), lease.id, { group, holds: 5n });
-  const [transaction] = sent as [(typeof sent)[0]];
+  const [transaction] = world.sent as [(typeof world.sent)[0]];
   const { args } = decodeFunctionData({ abi: accountsAbi, data: transaction.data });
   const [account, calls, nonce, until, proof] = args as [
     Address,
