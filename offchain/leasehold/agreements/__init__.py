@@ -46,6 +46,14 @@ if TYPE_CHECKING:
         load_proposal,
         propose_calls,
     )
+    from leasehold.agreements._purse import (
+        MOST_EXTENSIONS,
+        PURSE_SECONDS,
+        PURSE_STEP,
+        BroughtPurse,
+        HeldPurse,
+        PurseOffer,
+    )
     from leasehold.agreements._terms import (
         AcceptanceFile,
         AccessFile,
@@ -59,11 +67,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LIFETIME",
+    "MOST_EXTENSIONS",
     "MOST_GASLESS_CALLS",
+    "PURSE_SECONDS",
+    "PURSE_STEP",
     "AcceptTransfer",
     "AcceptanceFile",
     "AccessFile",
     "Address",
+    "BroughtPurse",
     "CallReader",
     "Document",
     "FileRefused",
@@ -73,12 +85,14 @@ __all__ = [
     "GaslessTerms",
     "GaslessWish",
     "GroupTerms",
+    "HeldPurse",
     "Hex",
     "NotGasless",
     "Offer",
     "OfferFile",
     "Proposal",
     "ProposalFile",
+    "PurseOffer",
     "QuoteRequestFile",
     "Session",
     "SignatureFile",
@@ -113,6 +127,7 @@ _PARTS = {
         "LIFETIME", "Proposal", "ProposalFile", "SignatureFile", "gather_signatures", "load_proposal",
         "propose_calls",
     ),
+    "_purse": ("MOST_EXTENSIONS", "PURSE_SECONDS", "PURSE_STEP", "BroughtPurse", "HeldPurse", "PurseOffer"),
     "_terms": (
         "AcceptanceFile", "AccessFile", "OfferFile", "QuoteRequestFile", "accounts_domain", "check_place",
         "pool_domain",

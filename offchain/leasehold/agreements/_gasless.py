@@ -41,11 +41,13 @@ Amount = Annotated[str, Field(pattern=r"^[0-9]{1,29}$")]
 _Nonce = Annotated[str, Field(pattern=r"^[0-9]{1,78}$")]
 
 
-class _Said(BaseModel):
+class Exchanged(BaseModel):
+    """What strangers say to one another: exactly these fields."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class GaslessCall(_Said):
+class GaslessCall(Exchanged):
     """One call: which contract of the pool, and with which data."""
 
     target: Address
@@ -55,14 +57,14 @@ class GaslessCall(_Said):
 _Calls = Annotated[tuple[GaslessCall, ...], Field(min_length=1, max_length=MOST_GASLESS_CALLS)]
 
 
-class GaslessWish(_Said):
+class GaslessWish(Exchanged):
     """Which calls `account` would have sent."""
 
     account: Address
     calls: _Calls
 
 
-class GaslessTerms(_Said):
+class GaslessTerms(Exchanged):
     """By whom gasless calls are sent. payee: into whose ledger fees go. sender: who pays the gas. most_seconds: how
     long what is signed may be good at most.
     """
@@ -72,7 +74,7 @@ class GaslessTerms(_Said):
     most_seconds: int
 
 
-class GaslessQuote(_Said):
+class GaslessQuote(Exchanged):
     """What sending costs. fee: token units, into the ledger of `payee`. valid_until: unix seconds up to which it is
     taken, unless gas has become dearer by more than the fee leaves room for. gas: about how much it takes.
     """
@@ -83,7 +85,7 @@ class GaslessQuote(_Said):
     valid_until: int
 
 
-class SignedGasless(_Said):
+class SignedGasless(Exchanged):
     """Calls with their payment, signed by the account's key: `GaslessCalls` by wire names."""
 
     account: Address
@@ -121,7 +123,7 @@ class SignedGasless(_Said):
         )
 
 
-class GaslessOutcome(_Said):
+class GaslessOutcome(Exchanged):
     """What became of it. transaction and block: where it was done; `null` while it is on its way."""
 
     transaction: str | None

@@ -94,6 +94,12 @@ if TYPE_CHECKING:
         format_lease,
         parse_lease,
     )
+    from leasehold.chain._lease_purse import (
+        PURSE_EXTENSIONS,
+        PURSE_RETURNS,
+        LeasePurse,
+        SignedPurse,
+    )
     from leasehold.chain._lens import (
         Lens,
         ListedMachine,
@@ -222,6 +228,8 @@ __all__ = [
     "CLOSING_SECONDS",
     "GASLESS_KEY",
     "GASLESS_SECONDS",
+    "PURSE_EXTENSIONS",
+    "PURSE_RETURNS",
     "SCHEMA",
     "UNLIMITED",
     "ZERO_ADDRESS",
@@ -272,6 +280,7 @@ __all__ = [
     "Keystore",
     "Lease",
     "LeaseEvent",
+    "LeasePurse",
     "LeaseRecord",
     "LeaseRequest",
     "LeaseState",
@@ -313,6 +322,7 @@ __all__ = [
     "Sender",
     "Sends",
     "ServiceRecord",
+    "SignedPurse",
     "Signer",
     "SlashWindow",
     "Terms",
@@ -366,6 +376,7 @@ _PARTS = {
     "_indexer": ("Indexer",),
     "_keystore": ("DeviceAccount", "KeyInfo", "Keystore"),
     "_lease_id": ("InvalidLeaseId", "format_lease", "parse_lease"),
+    "_lease_purse": ("PURSE_EXTENSIONS", "PURSE_RETURNS", "LeasePurse", "SignedPurse"),
     "_lens": ("Lens", "ListedMachine", "PoolView", "ProviderView"),
     "_log": ("Event", "LogMeta"),
     "_ordered": ("Applied", "Block", "RolledBack"),

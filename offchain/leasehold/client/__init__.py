@@ -370,6 +370,14 @@ if TYPE_CHECKING:
         read_calls,
         refusal_of,
     )
+    from leasehold.client._purses import (
+        PURSE_BEFORE,
+        PurseDeed,
+        PurseStanding,
+        PurseTurn,
+        standing_of_purse,
+        turn_of_purse,
+    )
     from leasehold.client._quorums import (
         Attest,
         Attestation,
@@ -600,6 +608,7 @@ __all__ = [
     "MATURITY",
     "OUTAGE_SCALE",
     "PROVE_TIME",
+    "PURSE_BEFORE",
     "ROLL_AFTER",
     "USUAL_MOST",
     "AcceptAccess",
@@ -852,6 +861,9 @@ __all__ = [
     "PublishDocuments",
     "PublishPlan",
     "PublishedResults",
+    "PurseDeed",
+    "PurseStanding",
+    "PurseTurn",
     "QuorumSettled",
     "Rate",
     "RatePlan",
@@ -1080,6 +1092,7 @@ __all__ = [
     "ssh_hosts",
     "standby_checkpoint",
     "standing_of",
+    "standing_of_purse",
     "successor",
     "sync_in",
     "sync_out",
@@ -1090,6 +1103,7 @@ __all__ = [
     "tended",
     "top_of",
     "totals",
+    "turn_of_purse",
     "under_way",
     "unfetched_results",
     "use_between",
@@ -1215,6 +1229,9 @@ _PARTS = {
         "ExecuteProposal", "ExecuteProposalPlan", "ProposalExecuted", "ProposalPlan", "ProposalSigned",
         "ProposedCalls", "RenewProposal", "SessionKept", "SignProposal", "SignProposalPlan",
         "WorkloadNotBrought", "calls_of", "check_alive", "read_calls", "refusal_of",
+    ),
+    "_purses": (
+        "PURSE_BEFORE", "PurseDeed", "PurseStanding", "PurseTurn", "standing_of_purse", "turn_of_purse",
     ),
     "_quorums": (
         "Attest", "Attestation", "AttestPlan", "CollectReward", "CollectRewardPlan", "FineQuorum",

@@ -41,21 +41,18 @@ from leasehold.chain import (
 from leasehold.errors import (
     ChainError,
     ContractError,
-    GasFundsLow,
     InvalidNonce,
     ProofError,
-    TransactionCancelled,
-    TransactionFailed,
-    TransactionTimeout,
     TypedDataError,
 )
 from leasehold.gateway._bodies import json_body, read_json
 from leasehold.gateway._errors import GatewayRefusal
 from leasehold.gateway._gas_costs import GasLosses, GasPricing
+from leasehold.gateway._gas_key import GasKey, check_gas
 from leasehold.gateway._limits import CallRates
 from leasehold.gateway._parts import PartOf
 from leasehold.gateway._places import Places
-from leasehold.gateway._refusals import BadRequest, Busy, Conflicting, NotServed
+from leasehold.gateway._refusals import BadRequest, Conflicting, NotServed
 from leasehold.gateway._relaying import CallerOf
 from leasehold.market import Money
 from leasehold.rates import RateLimit
@@ -67,12 +64,10 @@ MOST_LEFT: Final = GASLESS_SECONDS + 120
 WAITED: Final = 30.0
 """Seconds that an answer waits for the block."""
 MOST_AT_ONCE: Final = {"all": 8, "caller": 2}
-MOST_GAS: Final = 2_000_000
 _OWN_GAS: Final = (
     110_000  # of `execute` and the payment, where the account and the payee are new to all of it
 )
 _BEGINNING: Final = 21_000  # of a transaction, which one that has several calls pays once
-_MARGIN, _SPARE = 130, 70_000  # what `Sender` allows beyond an estimate, and more
 _SEARCHED: Final = (
     2_000  # blocks in which something that was done is looked for: what is signed is good for ten minutes
 )
@@ -122,18 +117,17 @@ class Gasless:
         self._accounts = AccountsContract(rpc, pool.deployment.accounts)
         self._domain = accounts_domain(pool.deployment)
         self._money = Money.of(pool.deployment)
-        self._sender = sender
+        self._key = GasKey(rpc, sender, pricing)
         self._pricing = pricing
         self._losses = losses
         self._rates = GaslessRates.of(clock)
         self._places = Places(MOST_AT_ONCE)
         self._waited = waited
         self._flying: dict[str, _Flying] = {}
-        self._alone = False
 
     @property
     def terms(self) -> GaslessTerms:
-        return GaslessTerms(payee=self.payee, sender=self._sender.address, most_seconds=MOST_LEFT)
+        return GaslessTerms(payee=self.payee, sender=self._key.address, most_seconds=MOST_LEFT)
 
     @contextmanager
     def told(self) -> Iterator[None]:
@@ -161,23 +155,18 @@ class Gasless:
         self._rates.quotes.take(network)
         calls = calls_said(wish.calls)
         check_gasless(calls, await self._pool.contracts())
-        price = await self._price()
+        price = await self._key.price()
         estimates = await self._rpc.batch(
             [("eth_estimateGas", [_call(wish.account, call.target, call.data)]) for call in calls]
         )
         gas = _OWN_GAS + sum(int(estimate, 16) - _BEGINNING for estimate in estimates)
-        _check_gas(gas)
+        check_gas(gas)
         return GaslessQuote(
             payee=self.payee,
             fee=str(self._pricing.quoted(gas, price)),
             gas=gas,
             valid_until=await self._rpc.now() + QUOTE_SECONDS,
         )
-
-    async def _price(self) -> int:
-        price = int(await self._rpc.call("eth_gasPrice"), 16)
-        self._pricing.check_price(price)
-        return price
 
     # -------------------------------------------------------------------------------------------------------- sending
 
@@ -224,7 +213,7 @@ class Gasless:
 
     async def _check(self, signed: GaslessCalls) -> None:
         """What can be said without trying it. Raises BadRequest, Conflicting, NotGasless."""
-        if signed.payee != self.payee or signed.account in (self.payee, self._sender.address):
+        if signed.payee != self.payee or signed.account in (self.payee, self._key.address):
             raise BadRequest("The fee is not paid to this gateway;", "ask it what it costs.")
         if not signed.in_its_row:
             raise BadRequest("The nonce is not of the row of gasless calls;", "take the next of that row.")
@@ -242,36 +231,23 @@ class Gasless:
     async def _carry(self, signed: GaslessCalls, network: str) -> Receipt:
         if (done := await self._done(signed)) is not None:
             return done
-        await self._check_alone()
+        await self._key.check_alone()
         accounts, data = self._accounts.address, signed.data
-        price = await self._price()
-        tried = await self._rpc.call("eth_estimateGas", [_call(self._sender.address, accounts, data)])
-        gas = int(tried, 16)
-        _check_gas(gas)
+        price = await self._key.price()
+        gas = await self._key.gas_of(accounts, data)
         self._pricing.check_fee(signed.fee, gas, price)
-        most = (gas * _MARGIN // 100 + _SPARE) * min(2 * price, self._pricing.most_price)
-        with self._losses.risked(most, signed.account, network) as lost:
+        with self._losses.risked(self._key.risk(gas, price), signed.account, network) as lost:
             return await self._sent(signed, data, lost)
 
     async def _sent(self, signed: GaslessCalls, data: bytes, lost: Callable[[int], None]) -> Receipt:
         """What was mined and reverted stays lost, unless somebody else had sent the same: then the fee is here."""
         try:
-            receipt = await self._sender.send(self._accounts.address, data)
-        except GasFundsLow as error:
-            lost(0)
-            raise NotServed(
-                "This gateway has no gas money left;", "use another, or tell its operator."
-            ) from error
-        except ChainError as error:
-            if not _may_be_mined(error):
-                lost(0)
+            return await self._key.send(self._accounts.address, data, signed.fee, lost)
+        except ChainError:
             if (done := await self._done(signed)) is None:
                 raise
             lost(0)  # the fee is here, and somebody else paid for the gas
             return done
-        cost = receipt.gas_used * receipt.gas_price
-        lost(max(0, cost - self._pricing.in_wei(signed.fee)))  # gas became dearer while it waited
-        return receipt
 
     async def _done(self, signed: GaslessCalls) -> Receipt | None:
         """Where it was done; `None` while the nonce is free. Raises InvalidNonce where it served something else."""
@@ -284,33 +260,9 @@ class Gasless:
             raise InvalidNonce(signed.nonce, expected)
         return receipt
 
-    async def _check_alone(self) -> None:
-        """Right after a start: whether all is mined that a process before this one sent with the key. Raises Busy."""
-        if self._alone:
-            return
-        latest, pending = await self._rpc.batch(
-            [("eth_getTransactionCount", [self._sender.address, tag]) for tag in ("latest", "pending")]
-        )
-        if int(pending, 16) > int(latest, 16) and not self._alone:
-            raise Busy("What this gateway sent before is not mined yet;", retry_after=5)
-        self._alone = True
-
 
 def _call(sender: str, target: str, data: bytes) -> Mapping[str, str]:
     return {"from": sender, "to": target, "data": "0x" + data.hex()}
-
-
-def _check_gas(gas: int) -> None:
-    if gas > MOST_GAS:
-        raise BadRequest(
-            f"That takes {gas} gas, and {MOST_GAS} are sent for others at most;", "do less at once."
-        )
-
-
-def _may_be_mined(error: ChainError) -> bool:
-    """Whether gas was, or may yet be, paid for what ended so: what is refused before it is sent costs nothing."""
-    mined = (TransactionFailed, TransactionTimeout, TransactionCancelled)
-    return isinstance(error, mined) or isinstance(error.__cause__, mined)
 
 
 router = APIRouter(prefix="/api/v1/gasless", tags=["gasless"])

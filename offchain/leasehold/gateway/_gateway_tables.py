@@ -108,6 +108,17 @@ signatures = Table(
 """proofs: of a proposal's messages in turn, in hexadecimal, with spaces between."""
 
 
+purses = Table(
+    "gateway_purses",
+    metadata,
+    Column("lease", BigInteger, primary_key=True, autoincrement=False),
+    Column("tenant", String(42), nullable=False),
+    Column("key", String(42), nullable=False),
+    Column("document", Text, nullable=False),
+)
+"""What extends leases out of purses, as their tenants brought it. key: which signed it, and made one of these alone."""
+
+
 class Exclusive(IntEnum):
     """What one replica does at a time."""
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from ipaddress import ip_network
 from typing import Final
 
@@ -17,8 +18,10 @@ from starlette.requests import HTTPConnection
 from leasehold.chain import Sender
 from leasehold.client import PoolClient
 from leasehold.errors import LeaseholdError, SettingsError
+from leasehold.gateway._extending import Extending
 from leasehold.gateway._following import kept_up
 from leasehold.gateway._gas_costs import GasLosses, GasPricing
+from leasehold.gateway._gas_key import GasKey
 from leasehold.gateway._gasless import Gasless
 from leasehold.gateway._gasless import router as gasless
 from leasehold.gateway._gateway import Gateway
@@ -28,9 +31,12 @@ from leasehold.gateway._gathering import router as gathered
 from leasehold.gateway._handing_out import MOST_AT_ONCE as RESULTS_AT_ONCE
 from leasehold.gateway._handing_out import HandingOut, Published
 from leasehold.gateway._handing_out import router as handed_out
+from leasehold.gateway._held_purses import HeldPurses
 from leasehold.gateway._keeping import QUOTA, SMALL_QUOTA, AccountPins
 from leasehold.gateway._lines import Lines
 from leasehold.gateway._places import Places
+from leasehold.gateway._purses import Purses
+from leasehold.gateway._purses import router as extended
 from leasehold.gateway._refusals import AgentSilent, NotHere
 from leasehold.gateway._relaying import Relay
 from leasehold.gateway._relaying import router as relayed
@@ -55,6 +61,7 @@ routers_of_parts: Final = (
     chain,
     gathered,
     gasless,
+    extended,
 )
 _log = structlog.get_logger("leasehold.gateway")
 
@@ -88,22 +95,64 @@ async def parts_of(gateway: Gateway) -> AsyncIterator[Mapping[type, object]]:
         gathering = Gathering(engine, gateway.deployment, client.rpc, is_authorized, caller_of=visitor_of)
         handing_out = _handing_out(gateway, client, dialling)
         parts: list[object] = [signing_in, relay, uploading, handing_out, proxy, gathering]
-        if (sending := _gasless(gateway, client)) is not None:
+        if (gas := _gas(gateway, client)) is not None:
+            sending = gas.gasless(client)
             closing.push_async_callback(sending.close)
-            parts.append(sending)
+            held = HeldPurses(engine, gateway.deployment.controller)
+            extending = gas.extending(gateway, client, held)
+            extends = asyncio.create_task(kept_up(gateway, "purses", extending.keep))
+            closing.push_async_callback(extending.close)
+            closing.push_async_callback(_ended, extends)
+            parts += [sending, gas.purses(client, held, extending)]
         yield {type(part): part for part in parts}
 
 
-def _gasless(gateway: Gateway, client: PoolClient) -> Gasless | None:
-    """What sends for others; `None` where its operator has given it no key for that."""
+@dataclass(frozen=True)
+class _Gas:
+    """What sends for others: one key, by whose sender all goes. What may be lost a day is counted for each use."""
+
+    sender: Sender
+    payee: str
+    pricing: GasPricing
+    daily_loss: int
+
+    def gasless(self, client: PoolClient) -> Gasless:
+        sender, payee = self.sender, self.payee
+        return Gasless(
+            client.rpc, client.pool, sender, payee, self.pricing, self._losses(), caller_of=visitor_of
+        )
+
+    def extending(self, gateway: Gateway, client: PoolClient, held: HeldPurses) -> Extending:
+        index, key = gateway.index, self._key(client)
+        return Extending(
+            client.rpc,
+            client.pool,
+            held,
+            key,
+            self.pricing,
+            self._losses(),
+            elected=lambda: index.elected or not index.shared,
+        )
+
+    def purses(self, client: PoolClient, held: HeldPurses, extending: Extending) -> Purses:
+        key, payee, pricing = self._key(client), self.payee, self.pricing
+        return Purses(client.rpc, client.pool, held, extending, key, payee, pricing, caller_of=visitor_of)
+
+    def _key(self, client: PoolClient) -> GasKey:
+        return GasKey(client.rpc, self.sender, self.pricing)
+
+    def _losses(self) -> GasLosses:
+        return GasLosses(self.daily_loss, time.monotonic)
+
+
+def _gas(gateway: Gateway, client: PoolClient) -> _Gas | None:
+    """`None` where its operator has given it no key for that."""
     settings = gateway.settings.gasless
     if settings is None:
         return None
     sender = Sender(client.rpc, settings.signer, max_fee=settings.most_price)
     pricing = GasPricing(settings.coin_price, settings.most_price)
-    losses = GasLosses(settings.daily_loss, time.monotonic)
-    payee = settings.payee or sender.address
-    return Gasless(client.rpc, client.pool, sender, payee, pricing, losses, caller_of=visitor_of)
+    return _Gas(sender, settings.payee or sender.address, pricing, settings.daily_loss)
 
 
 def visitor_of(connection: HTTPConnection) -> str:

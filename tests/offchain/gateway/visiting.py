@@ -146,6 +146,8 @@ class Visiting:
             said = caller.wish()
         elif path.endswith("/gasless"):
             said = await caller.gasless()
+        elif path.endswith("/purse"):
+            said = await caller.purse()
         elif path.endswith("/rpc"):
             said = self._calls()
         elif path.endswith("/uploads"):

@@ -24,6 +24,7 @@ from devnet.patience import patient
 from devnet.pool import PoolChain
 from devnet.serving import Chain, Clock, serve_context
 from leasehold.agreements import (
+    BroughtPurse,
     GaslessWish,
     Proposal,
     SignatureFile,
@@ -36,6 +37,7 @@ from leasehold.chain import (
     GASLESS_SECONDS,
     AccountsContract,
     GaslessCalls,
+    LeasePurse,
     LeaseRequest,
     LocalSigner,
     Pool,
@@ -71,6 +73,7 @@ class Caller:
     key: LocalAccount
     proposal: Proposal
     signers: tuple[LocalSigner, ...]
+    lease: int
 
     async def session(self) -> str:
         """A new one, as a cookie."""
@@ -115,6 +118,25 @@ class Caller:
         )
         signed = await made.signed(accounts_domain(self.chain.deployment), LocalSigner(self.key))
         return dict(SignedGasless.of(signed).model_dump(mode="json"))
+
+    async def purse(self) -> dict[str, Any]:
+        """What extends his lease, by a key of its own."""
+        key = LocalSigner("0x" + "6b" * 32)
+        lease = await self.chain.pool().lease_of(self.lease)
+        purse = LeasePurse(
+            tenant=self.key.address,
+            controller=self.chain.deployment.controller,
+            lease=self.lease,
+            key=key.address,
+            payee=self.chain.address(SENDER),
+            fee=100 * UNIT,
+            seconds=3_600,
+            most=2 * UNIT,
+            count=1,
+            deadline=lease.end + 86_400,
+        )
+        signed = await purse.signed(accounts_domain(self.chain.deployment), key)
+        return dict(BroughtPurse.of(signed).model_dump(mode="json"))
 
     async def signature(self) -> dict[str, Any]:
         """What another of its signers brings."""
@@ -161,7 +183,7 @@ async def whole_gateway(chain: PoolChain, kubo: Kubo, folder: Path) -> AsyncIter
                 await _read(gateway, chain.anvil.block_number, machine)
             signing_in = parts[SigningIn]
             assert isinstance(signing_in, SigningIn)
-            caller = _caller(chain, signing_in)
+            caller = _caller(chain, signing_in, lease)
             yield WholeGateway(app, caller, _names(chain, caller, machine, lease, cids))
 
 
@@ -183,15 +205,15 @@ async def _agent(chain: PoolChain, folder: Path) -> AsyncIterator[bytes]:
 
 
 async def _rented(chain: PoolChain, described: bytes, reached: bytes) -> tuple[int, int]:
-    """A machine of those documents, and a lease of it."""
-    for account in (PROVIDER, RENTER):
+    """A machine of those documents, and the caller's lease of it."""
+    for account in (PROVIDER, RENTER, CALLER):
         await chain.token(account).approve(chain.deployment.controller)
     consent = await chain.consent(PROVIDER, chain.signer(OPERATOR))
     machine, _ = await chain.pool(PROVIDER).register(
         TERMS, 2, 1, described, reached, chain.address(OPERATOR), consent
     )
     wish = LeaseRequest(machine, 1, 8, 7_200, 2 * UNIT, b"w" * 32, allow_unverified=True)
-    lease, _ = await chain.pool(RENTER).open(wish)
+    lease, _ = await chain.pool(CALLER).open(wish)
     await chain.pool(RENTER).deposit(chain.address(CALLER), 100 * UNIT)
     return machine, lease
 
@@ -210,7 +232,7 @@ def _knows(gateway: Gateway, block: int, machine: int) -> bool:
     return head is not None and head.number >= block and placed is not None and not placed.listing.missing
 
 
-def _caller(chain: PoolChain, signing_in: SigningIn) -> Caller:
+def _caller(chain: PoolChain, signing_in: SigningIn, lease: int) -> Caller:
     made = (LocalSigner(bytes([number]) * 32) for number in (1, 2, 3))
     signers = tuple(sorted(made, key=lambda signer: signer.address.lower()))
     group = Group.of(2, [signer.address for signer in signers])
@@ -222,7 +244,7 @@ def _caller(chain: PoolChain, signing_in: SigningIn) -> Caller:
     )
     proposal = Proposal("execute", chain.deployment, group, (execution,))
     key: LocalAccount = Account.from_key(chain.anvil.accounts[CALLER].key)
-    return Caller(chain, signing_in, key, proposal, signers)
+    return Caller(chain, signing_in, key, proposal, signers, lease)
 
 
 def _names(

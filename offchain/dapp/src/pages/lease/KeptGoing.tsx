@@ -35,7 +35,7 @@ export function KeptGoing({ account, lease }: { account: Account; lease: bigint 
   const now = standing.data;
   return (
     <details className="more">
-      <summary>Extend it by itself, up to a cap</summary>
+      <summary>Have your own guard extend it, up to a cap</summary>
       <div className="rows">
         <p>
           A guard extends the lease before it ends. It may open, extend, resize and close leases from your ledger up to

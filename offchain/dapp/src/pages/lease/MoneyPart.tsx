@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { bill, closeDeed, extensionCost, formatLease, LeaseState, readFunds, send, withdrawDeed } from "../../chain";
 import { exact, formatDuration } from "../../format";
 import { extend } from "../../renting";
@@ -12,6 +12,8 @@ import { KeptGoing } from "./KeptGoing";
 import { Rating } from "./Rating";
 import { Resize } from "./Resize";
 import { type LeaseNow, useLeaseEvents } from "./useLeaseOnChain";
+
+const PursePart = lazy(() => import("./PursePart"));
 
 interface Props {
   readonly account: Account;
@@ -69,6 +71,11 @@ export function MoneyPart({ account, now: { lease, params, machine, head }, mine
       />
       {live && mine && <Extending account={account} lease={lease} onDone={looked} />}
       {live && mine && <Resize account={account} now={{ lease, machine, head }} onDone={looked} />}
+      {mine && (
+        <Suspense fallback={null}>
+          <PursePart account={account} lease={lease} live={lease.state === LeaseState.active} />
+        </Suspense>
+      )}
       {live && mine && <KeptGoing account={account} lease={lease.id} />}
       {live && mine && <Challenge account={account} lease={lease} />}
       {live && mine && (

@@ -1,0 +1,169 @@
+"""Extending leases out of their purses, and giving back what is left: by one replica, the one that writes the index.
+
+What is to be done is decided from the chain at each look (`leasehold.client.turn_of_purse`). Another replica that does
+the same at the same time pays gas for something that reverts, and nothing else happens twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from leasehold.agreements import accounts_domain
+from leasehold.chain import (
+    AccountsContract,
+    Block,
+    BlockHeader,
+    Pool,
+    Rpc,
+    SignedPurse,
+    decided_at,
+    format_lease,
+)
+from leasehold.client import PurseDeed, PurseTurn, standing_of_purse, turn_of_purse
+from leasehold.errors import ChainError, ContractError, LeaseholdError
+from leasehold.gateway._errors import GatewayRefusal, said_of
+from leasehold.gateway._gas_costs import GasLosses, GasPricing
+from leasehold.gateway._gas_key import GasKey
+from leasehold.gateway._held_purses import HeldPurses
+from leasehold.market import Money
+
+LOOK_SECONDS: Final = 15.0
+LOOK_AGAIN: Final = 60
+"""Seconds after which a lease is looked at again that could not be extended."""
+LOOK_AT_LEAST: Final = 300
+"""Seconds after which each is looked at: its tenant may have closed it."""
+AT_ONCE: Final = 8
+_log = structlog.get_logger("leasehold.gateway")
+
+
+class Extending:
+    """pool: read by `rpc`. key: pays the gas. elected: whether this replica is the one that does it."""
+
+    def __init__(
+        self,
+        rpc: Rpc,
+        pool: Pool,
+        held: HeldPurses,
+        key: GasKey,
+        pricing: GasPricing,
+        losses: GasLosses,
+        *,
+        elected: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._rpc = rpc
+        self._pool = pool
+        self._held = held
+        self._key = key
+        self._pricing = pricing
+        self._losses = losses
+        self._elected = elected
+        self._accounts = AccountsContract(rpc, pool.deployment.accounts)
+        self._domain = accounts_domain(pool.deployment)
+        self._money = Money.of(pool.deployment)
+        self._places = asyncio.Semaphore(AT_ONCE)
+        self._next: dict[int, int] = {}
+        self._troubles: dict[int, str] = {}
+        self._looking: dict[int, asyncio.Task[None]] = {}
+
+    def trouble_of(self, lease: int) -> str | None:
+        """Why the lease was not extended when this replica looked at it last, if it was to be."""
+        return self._troubles.get(lease)
+
+    def wake(self, lease: int) -> None:
+        """Has it looked at with the next look."""
+        self._next.pop(lease, None)
+
+    async def keep(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+        """Looks after all of them, for ever."""
+        while True:
+            if self._elected():
+                try:
+                    await self.look()
+                except (ChainError, SQLAlchemyError) as error:
+                    _log.warning("gateway.purses", error=said_of(error))
+            await sleep(LOOK_SECONDS)
+
+    async def look(self) -> None:
+        """Does what is to be done now, and waits a while for it; what takes longer goes on beside the next look."""
+        now = await self._rpc.now()
+        for lease in await self._due(now):
+            if lease not in self._looking:
+                self._looking[lease] = asyncio.create_task(self._look_at(lease, now))
+        if self._looking:
+            await asyncio.wait(self._looking.values(), timeout=LOOK_SECONDS)
+        for lease, task in list(self._looking.items()):
+            if task.done():
+                del self._looking[lease]
+                task.result()
+
+    async def close(self) -> None:
+        """Ends what is under way here. What was broadcast may be mined."""
+        tasks = list(self._looking.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _due(self, now: int) -> Sequence[int]:
+        known = await self._held.leases()
+        for noted in (self._next, self._troubles):
+            for lease in noted.keys() - set(known):
+                del noted[lease]
+        return [lease for lease in known if self._next.get(lease, now) <= now]
+
+    async def _look_at(self, lease: int, now: int) -> None:
+        async with self._places:
+            try:
+                self._next[lease] = await self._turn(lease)
+            except (LeaseholdError, SQLAlchemyError) as error:
+                self._next[lease] = now + LOOK_AGAIN
+                self._troubles[lease] = self._told(error)
+                _log.warning("gateway.purse", lease=format_lease(lease), error=type(error).__name__)
+
+    def _told(self, error: Exception) -> str:
+        """What strangers are told of it: nothing of nodes and databases."""
+        if isinstance(error, ContractError | GatewayRefusal):
+            return str(error.in_money(self._money))
+        return "The chain did not answer, or not in time; it is tried again."
+
+    async def _turn(self, lease: int) -> int:
+        """Does what is to be done for one, and says when it is looked at again."""
+        signed, header = await self._held.get(lease), await self._rpc.header()
+        if signed is None or header is None:
+            return 0
+        standing = await standing_of_purse(self._pool, self._accounts, signed.purse)
+        turn = turn_of_purse(signed.purse, await self._pool.lease_of(lease), standing, header.timestamp)
+        if turn.deed is PurseDeed.FORGET:
+            await self._held.forget(signed)
+            return 0
+        if turn.deed is PurseDeed.WAIT:
+            return self._waited(lease, turn, header.timestamp)
+        await self._send(signed, turn, header)
+        self._troubles.pop(lease, None)
+        _log.info("gateway.purse", lease=format_lease(lease), deed=turn.deed.value)
+        return 0
+
+    def _waited(self, lease: int, turn: PurseTurn, now: int) -> int:
+        if turn.at > now:
+            self._troubles.pop(lease, None)
+            return min(turn.at, now + LOOK_AT_LEAST)
+        self._troubles[lease] = turn.why
+        return now + LOOK_AGAIN
+
+    async def _send(self, signed: SignedPurse, turn: PurseTurn, header: BlockHeader) -> None:
+        """On the branch of the chain on which it was decided: on another the lease may be somebody else's."""
+        purse, domain, accounts = signed.purse, self._domain, self._accounts.address
+        extends = turn.deed is PurseDeed.EXTEND
+        data = (signed.extension if extends else signed.going_back)(domain, turn.number)
+        await self._key.check_alone()
+        price = await self._key.price()
+        gas = await self._key.gas_of(accounts, data)
+        self._pricing.check_fee(purse.fee, gas, price)
+        block = Block(header.number, header.hash, header.timestamp)
+        risk = self._key.risk(gas, price)
+        with self._losses.risked(risk, purse.tenant, format_lease(purse.lease)) as lost, decided_at(block):
+            await self._key.send(accounts, data, purse.fee, lost)
