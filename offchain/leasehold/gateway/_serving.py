@@ -56,9 +56,9 @@ def server_of(settings: GatewaySettings, gateway: Gateway) -> uvicorn.Server:
 
 @contextmanager
 def short_turns() -> Iterator[None]:
-    """Threads take shorter turns. Whoever answers gives the interpreter away with each read and write of a socket, and
-    has it back when the thread's turn is over that commits a block or reads rows: Python's 5 ms, several times a search,
-    would be all of the time that a search may take.
+    """Threads take shorter turns. Who answers gives the interpreter away with each read and write of a socket, and has
+    it back when the turn of the thread is over that commits a block or reads rows: Python's 5 ms, several times a
+    search, would be all of the time that a search may take.
     """
     before = sys.getswitchinterval()
     sys.setswitchinterval(TURN_SECONDS)

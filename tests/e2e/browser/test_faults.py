@@ -79,7 +79,9 @@ def test_a_gateway_that_swaps_the_sealing_key_gets_nothing_sealed_or_signed(
     renting.page.route("**/api/v1/documents/*", swapped)
     renting.go(f"/rent?machine={renting.site.machine}")
     renting.connect()
-    expect(renting.page.get_by_role("alert")).to_contain_text("Another contact document came than the chain names")
+    expect(renting.page.get_by_role("alert")).to_contain_text(
+        "Another contact document came than the chain names"
+    )
     assert wallet.signed == []
 
 
