@@ -22,21 +22,30 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
-MACHINES: Final = 10_000
-LEASES: Final = 100_000
-LISTENERS: Final = 1_000
-RATE: Final = 200  # searches a second
-SECONDS: Final = 12.0
-ROUND_SECONDS: Final = 3.0
 ROUNDS: Final = 3
 CONNECTIONS: Final = 16
 KEPT: Final = Path("build/bench-gateway")
 SERVER: Final = Path(__file__).with_name("gateway_of_size.py")
 EARS: Final = Path(__file__).with_name("gateway_ears.py")
+
+
+@dataclass(frozen=True)
+class GatewayLoad:
+    """What the gateway bears. rate: searches a second while all listen, for `seconds`. round_seconds: of each turn in
+    which as many searches are answered as can be.
+    """
+
+    machines: int = 10_000
+    leases: int = 100_000
+    listeners: int = 1_000
+    rate: int = 200
+    seconds: float = 12.0
+    round_seconds: float = 3.0
 
 
 def search(rng: random.Random) -> str:
@@ -56,15 +65,15 @@ def search(rng: random.Random) -> str:
     return "/api/v1/machines?" + urlencode({"q": query, "sort": sort, "limit": "20"})
 
 
-def _filled(machines: int, leases: int) -> Path:
+def filled(load: GatewayLoad, place: Path = KEPT) -> Path:
     """The folder of such an index, from an earlier run or made now."""
     from leasehold.chain import SCHEMA
 
-    told = f"{SCHEMA} {machines} {leases}".encode() + SERVER.read_bytes()
-    kept = KEPT / hashlib.sha256(told).hexdigest()[:16]
+    told = f"{SCHEMA} {load.machines} {load.leases}".encode() + SERVER.read_bytes()
+    kept = place / hashlib.sha256(told).hexdigest()[:16]
     if not kept.exists():
-        shutil.rmtree(KEPT, ignore_errors=True)
-        command = [sys.executable, str(SERVER), "fill", str(kept), str(machines), str(leases)]
+        shutil.rmtree(place, ignore_errors=True)
+        command = [sys.executable, str(SERVER), "fill", str(kept), str(load.machines), str(load.leases)]
         subprocess.run(command, check=True)
     return kept
 
@@ -100,21 +109,21 @@ async def _callers(port: int, count: int) -> list[_Caller]:
     return callers
 
 
-async def _throughput(callers: list[_Caller], paths: Iterator[str]) -> float:
+async def _throughput(callers: list[_Caller], paths: Iterator[str], seconds: float) -> float:
     """Answers a second, all connections busy."""
-    end, count = time.monotonic() + ROUND_SECONDS, 0
+    begun, count = time.monotonic(), 0
 
     async def call(caller: _Caller) -> None:
         nonlocal count
-        while time.monotonic() < end:
+        while time.monotonic() < begun + seconds:
             assert await caller.get(next(paths)) == 200
             count += 1
 
     await asyncio.gather(*map(call, callers))
-    return count / ROUND_SECONDS
+    return count / (time.monotonic() - begun)
 
 
-async def _paced(callers: list[_Caller], paths: Iterator[str]) -> list[float]:
+async def _paced(callers: list[_Caller], paths: Iterator[str], load: GatewayLoad) -> list[float]:
     """Seconds of each of so many searches, from when it was due: a queue before the server counts."""
     free: asyncio.Queue[_Caller] = asyncio.Queue()
     for caller in callers:
@@ -128,8 +137,8 @@ async def _paced(callers: list[_Caller], paths: Iterator[str]) -> list[float]:
         free.put_nowait(caller)
 
     start, calls = time.monotonic(), []
-    for number in range(int(RATE * SECONDS)):
-        due = start + number / RATE
+    for number in range(int(load.rate * load.seconds)):
+        due = start + number / load.rate
         await asyncio.sleep(max(0.0, due - time.monotonic()))
         calls.append(asyncio.create_task(call(due)))
     await asyncio.gather(*calls)
@@ -137,9 +146,9 @@ async def _paced(callers: list[_Caller], paths: Iterator[str]) -> list[float]:
 
 
 @contextmanager
-def _listening(port: int) -> Iterator[Callable[[], dict[str, Any]]]:
+def _listening(port: int, count: int) -> Iterator[Callable[[], dict[str, Any]]]:
     """Those who listen; what is given ends them, and says what they heard."""
-    command = [sys.executable, str(EARS), str(port), str(LISTENERS)]
+    command = [sys.executable, str(EARS), str(port), str(count)]
     ears = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert ears.stdin is not None
     assert ears.stdout is not None
@@ -160,33 +169,35 @@ def _listening(port: int) -> Iterator[Callable[[], dict[str, Any]]]:
         ears.stdout.close()
 
 
-async def _compared(port: int, paths: Iterator[str], constant: Iterator[str]) -> tuple[float, float]:
+async def _compared(
+    port: int, paths: Iterator[str], constant: Iterator[str], seconds: float
+) -> tuple[float, float]:
     """Searches a second, and constants, in turns."""
     callers = await _callers(port, CONNECTIONS)
     ours: list[float] = []
     theirs: list[float] = []
     for _ in range(ROUNDS):
-        theirs.append(await _throughput(callers, constant))
-        ours.append(await _throughput(callers, paths))
+        theirs.append(await _throughput(callers, constant, seconds))
+        ours.append(await _throughput(callers, paths, seconds))
     for caller in callers:
         caller.close()
     return sorted(ours)[ROUNDS // 2], sorted(theirs)[ROUNDS // 2]
 
 
-async def _paced_calls(port: int, paths: Iterator[str]) -> list[float]:
+async def _paced_calls(port: int, paths: Iterator[str], load: GatewayLoad) -> list[float]:
     callers = await _callers(port, CONNECTIONS)
-    taken = await _paced(callers, paths)
+    taken = await _paced(callers, paths, load)
     for caller in callers:
         caller.close()
     return taken
 
 
-def _measured(port: int, folder: Path) -> dict[str, float]:
+def _measured(port: int, folder: Path, load: GatewayLoad) -> dict[str, float]:
     rng = random.Random(3)
     paths, constant = iter(lambda: search(rng), ""), iter(lambda: "/constant", "")
-    ours, theirs = asyncio.run(_compared(port, paths, constant))
-    with _listening(port) as ended:
-        taken = sorted(asyncio.run(_paced_calls(port, paths)))
+    ours, theirs = asyncio.run(_compared(port, paths, constant, load.round_seconds))
+    with _listening(port, load.listeners) as ended:
+        taken = sorted(asyncio.run(_paced_calls(port, paths, load)))
         heard = ended()
     commits = [line.split() for line in (folder / "commits").read_text().splitlines()]
     updates = [heard["last"][n] - float(at) for n, at in commits if n in heard["last"]]
@@ -207,20 +218,20 @@ def _resident(pid: int) -> float:
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
-def run() -> Iterator[dict[str, Any]]:
-    """The rows of `make bench`."""
+def run(load: GatewayLoad = GatewayLoad(), place: Path = KEPT) -> Iterator[dict[str, Any]]:
+    """The rows of `make bench`. place: where the filled index is kept."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 8_192)), hard))
-    kept = _filled(MACHINES, LEASES)
+    kept = filled(load, place)
     with tempfile.TemporaryDirectory() as name:
         folder, port = Path(name) / "gateway", _free_port()
         shutil.copytree(kept, folder)
         server = subprocess.Popen(
-            [sys.executable, str(SERVER), "serve", str(folder), str(port), str(MACHINES)]
+            [sys.executable, str(SERVER), "serve", str(folder), str(port), str(load.machines)]
         )
         try:
             _wait(server, port)
-            figures = _measured(port, folder)
+            figures = _measured(port, folder, load)
             memory = _resident(server.pid)
         finally:
             server.kill()

@@ -20,7 +20,6 @@ from typing import Any, Final
 
 CHANGED: Final = 20  # leases that end, and that begin, in a block
 BATCH: Final = 1_000  # blocks of one commit
-MOST_LIVE: Final = 4_000
 UNIT: Final = 10**6
 NOW: Final = 1_800_000_000
 MODELS: Final = (
@@ -72,8 +71,8 @@ async def _serve(folder: Path, port: int, machines: int) -> None:
     from leasehold.gateway._following import _keep_what_stays, hear, keep_market
     from leasehold.gateway._gateway import Gateway
     from leasehold.gateway._hub import Hub
-    from leasehold.gateway._limits import Places
     from leasehold.gateway._market import Market
+    from leasehold.gateway._places import Places
     from leasehold.gateway._serving import server_of
     from leasehold.market import Money
 
@@ -84,8 +83,6 @@ async def _serve(folder: Path, port: int, machines: int) -> None:
         folder,
         f"sqlite:///{folder / 'index.db'}",
         calls=10**9,
-        most_live=MOST_LIVE,
-        most_live_each=MOST_LIVE,
     )
     async with Indexer(settings.database_url, world.deployment) as index:
         hub, money = Hub(), Money.of(world.deployment)
@@ -95,7 +92,7 @@ async def _serve(folder: Path, port: int, machines: int) -> None:
         await market.refresh()
         _keep_what_stays()
         print(f"{len(market.board)} machines were read in {time.monotonic() - begun:.1f} s", file=sys.stderr)
-        places = Places(settings.most_live_each, settings.most_live)
+        places = Places({"all": settings.most_live, "caller": settings.most_live_each})
         gateway = Gateway(settings, index, market, documents, world, hub, Figures(index), places)  # type: ignore[arg-type]
 
         async def blocks_come() -> None:

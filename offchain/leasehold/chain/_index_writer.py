@@ -14,6 +14,7 @@ from leasehold.chain._index_changes import IndexChange, notify
 from leasehold.chain._index_election import LOCKS, Election
 from leasehold.chain._index_engine import for_writing, hasten, is_postgres
 from leasehold.chain._index_errors import IndexConflict
+from leasehold.chain._index_statistics import tell_planner
 from leasehold.chain._index_writing import insert_ledger, insert_rows
 from leasehold.chain._latest import StoredVersions
 from leasehold.chain._ordered import Applied, Block, RolledBack
@@ -86,6 +87,8 @@ class IndexWriter:
         form = tables.form(connection)
         if form in where:
             tables.make_anew(connection)
+        if not is_postgres(self._engine):
+            tell_planner(connection)
         if form is Form.OURS or form in where:
             key = self._find_pool(connection)
             if key != self._pool:

@@ -1,6 +1,7 @@
 """The newest versions, as the database has them: what `Projection` asks for when it has not met a row yet."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -20,20 +21,20 @@ class StoredVersions:
         self._pool = pool
 
     def machine(self, machine: int) -> MachineVersion:
-        row = self._newest(tables.machines, tables.machines.c.machine == machine)
+        row = self._newest(tables.machines, machine=machine)
         if row is None:
             raise IndexBroken(f"machine {machine}")
         return MachineVersion(**only(MachineVersion, row))
 
     def lease(self, lease: int) -> LeaseVersion:
-        row = self._newest(tables.leases, tables.leases.c.lease == lease)
+        row = self._newest(tables.leases, lease=lease)
         if row is None:
             raise IndexBroken(f"lease {lease}")
         return LeaseVersion(**only(LeaseVersion, row))
 
     def balance(self, account: str) -> int:
-        debit = self._newest(tables.ledger, tables.ledger.c.debit == account)
-        credit = self._newest(tables.ledger, tables.ledger.c.credit == account)
+        debit = self._newest(tables.ledger, debit=account)
+        credit = self._newest(tables.ledger, credit=account)
         if credit is None:
             return 0 if debit is None else int(debit["debit_balance"])
         if debit is None or _order(debit) <= _order(credit):
@@ -41,25 +42,31 @@ class StoredVersions:
         return int(debit["debit_balance"])
 
     def pool(self) -> PoolRecord | None:
-        row = self._newest(tables.states, sa.true())
+        row = self._newest(tables.states)
         return None if row is None else PoolRecord(**only(PoolRecord, row))
 
     def params(self, version: int) -> Mapping[str, Any]:
-        row = self._newest(tables.params, tables.params.c.version == version)
+        row = self._newest(tables.params, version=version)
         if row is None:
             raise IndexBroken(f"parameters {version}")
         return row
 
     def version(self, table: sa.Table, subject: Mapping[str, object]) -> Mapping[str, Any] | None:
-        return self._newest(table, sa.and_(*(table.c[name] == value for name, value in subject.items())))
+        return self._newest(table, **subject)
 
-    def _newest(self, table: sa.Table, where: sa.ColumnElement[bool]) -> Mapping[str, Any] | None:
-        order = [table.c.place.desc()]
-        if "entry" in table.c:
-            order.append(table.c.entry.desc())
-        query = sa.select(table).where(table.c.pool == self._pool, where).order_by(*order).limit(1)
-        row = self._connection.execute(query).mappings().one_or_none()
+    def _newest(self, table: sa.Table, **subject: object) -> Mapping[str, Any] | None:
+        values = {f"of_{name}": value for name, value in subject.items()}
+        query = _newest_of(table, tuple(subject))
+        row = self._connection.execute(query, {"of_pool": self._pool, **values}).mappings().one_or_none()
         return None if row is None else dict(row)
+
+
+@cache
+def _newest_of(table: sa.Table, names: tuple[str, ...]) -> sa.Select[Any]:
+    """Written once for each table: to write it takes longer than to ask."""
+    order = [table.c[name].desc() for name in ("place", "entry") if name in table.c]
+    where = [table.c[name] == sa.bindparam(f"of_{name}") for name in ("pool", *names)]
+    return sa.select(table).where(*where).order_by(*order).limit(1)
 
 
 def _order(row: Mapping[str, Any]) -> tuple[int, int]:

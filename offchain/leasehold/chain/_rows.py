@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Any, TypeVar
 
 from eth_utils.address import to_checksum_address
@@ -38,7 +39,12 @@ T = TypeVar("T", ServiceRecord, LicenceRecord)
 
 def only(kind: type, row: Mapping[str, Any]) -> dict[str, Any]:
     """The columns that `kind` has fields for."""
-    return {field.name: row[field.name] for field in fields(kind)}
+    return {name: row[name] for name in _names(kind)}
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def machine_record(row: Mapping[str, Any]) -> MachineRecord:

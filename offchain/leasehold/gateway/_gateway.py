@@ -89,5 +89,10 @@ def gateway_of(connection: HTTPConnection) -> Gateway:
     return cast(Gateway, known)
 
 
-TheGateway = Annotated[Gateway, Depends(gateway_of)]
+async def _gateway(connection: HTTPConnection) -> Gateway:
+    """The same for routes: what is no coroutine is sent through a thread for each call, and waits there."""
+    return gateway_of(connection)
+
+
+TheGateway = Annotated[Gateway, Depends(_gateway)]
 """A route's parameter."""

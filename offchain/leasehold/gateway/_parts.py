@@ -17,7 +17,7 @@ class PartOf(Generic[P]):
     def __init__(self, kind: type[P]) -> None:
         self._kind = kind
 
-    def __call__(self, connection: HTTPConnection) -> P:
+    async def __call__(self, connection: HTTPConnection) -> P:
         found = getattr(connection.app.state, "parts", {}).get(self._kind)
         if found is None:
             raise NotServed(

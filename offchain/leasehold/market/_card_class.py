@@ -6,6 +6,7 @@ No provider types it. `docs/reference/hardware.md` has the rule in words, and a 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 _GIB: Final = 1 << 30
@@ -24,6 +25,7 @@ SOLD_WITH: Final = (
 """Memory that cards are sold with, in GiB. A card shows a little less: the driver keeps some, ECC a sixteenth."""
 
 
+@lru_cache(512)  # of a machine's eight cards it is asked for each
 def card_class(model: str, memory_bytes: int) -> str:
     """The class of a card, such as `h100-80g` or `rtx-4090-24g`. model: as its driver names it."""
     words = [word for word in re.split(r"[^a-z0-9]+", model.lower()) if word]

@@ -6,6 +6,8 @@ A machine's cells are bits of a 64-bit map, bit `8 × gpu + cell`. A share of on
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from leasehold.chain import CELLS_PER_GPU, Machine
 from leasehold.market._errors import InvalidInput
 
@@ -63,6 +65,7 @@ def rentable_cells(busy: int, gpus: int, smallest: int = 1) -> int:
     return sum(_rentable(card, smallest).bit_count() for card in cards)
 
 
+@lru_cache(4096)
 def _rentable(card: int, smallest: int) -> int:
     """The cells of one GPU that lie in a place where a share of no less than `smallest` cells fits."""
     if card == 0:

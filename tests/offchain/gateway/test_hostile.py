@@ -292,6 +292,35 @@ async def test_the_dapps_files_and_the_pages_that_it_draws(opened: Opening, site
     assert (await world.client.get("/missing.js")).status_code == 404
 
 
+async def test_the_dapps_files_are_sent_packed_to_who_takes_that(opened: Opening, site: Path) -> None:
+    text = 'export const words = ["lease", "tenant", "escrow"];\n' * 400
+    (site / "assets/index-Ab3dE_9k.js").write_text(text)
+    world = await opened(dapp=site)
+
+    async def asked(takes: str, **more: str) -> httpx.Response:
+        headers = {"Accept-Encoding": takes, **more}
+        return await world.client.get("/assets/index-Ab3dE_9k.js", headers=headers)
+
+    packed = await asked("br, gzip;q=0.8")
+    assert packed.text == text
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) < len(text) / 10
+    plain = {
+        takes: await asked(takes) for takes in ("identity", "", "gzip;q=0", "gzip; q=0.000", "notgzip", "*")
+    }
+    for answer in plain.values():
+        assert answer.text == text
+        assert "content-encoding" not in answer.headers
+    for answer in (packed, *plain.values()):  # what keeps answers in between gives nobody another's
+        assert answer.headers["vary"] == "Accept-Encoding"
+    assert packed.headers["etag"] != plain["identity"].headers["etag"]
+    again = await asked("gzip", **{"If-None-Match": packed.headers["etag"]})
+    assert (again.status_code, again.headers["vary"]) == (304, "Accept-Encoding")
+    assert (await asked("identity", **{"If-None-Match": packed.headers["etag"]})).status_code == 200
+    small = await world.client.get("/favicon.svg", headers={"Accept-Encoding": "gzip"})
+    assert "content-encoding" not in small.headers  # it would be larger
+
+
 @pytest.mark.parametrize(
     "path",
     ["/../secret.txt", "/%2e%2e/secret.txt", "/..%2fsecret.txt", "/assets/..%2f..%2fsecret.txt", "/link.txt",

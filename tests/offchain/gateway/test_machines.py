@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 
+import fastapi
+import pytest
+
 from leasehold.chain import LeaseClosed, cid_of_digest
+from leasehold.gateway._parts import PartOf
 
 from .conftest import CONTROLLER, NOW, OTHER, PROVIDER, TENANT, TERMS, UNIT, World, contact, hardware
 
@@ -148,3 +153,15 @@ async def test_health_and_readiness(world: World) -> None:
     assert (await world.get("/readyz"))["block"] == world.head
     metrics = await world.client.get("/metrics")
     assert f"leasehold_gateway_block {world.head}" in metrics.text
+
+
+async def test_no_search_is_sent_through_a_thread(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would wait for one, and then for the interpreter, behind everybody else who does."""
+
+    async def refused(work: object, *_: object, **__: object) -> None:
+        raise AssertionError(f"{work} is no coroutine")
+
+    for module in (fastapi.routing, fastapi.dependencies.utils):
+        monkeypatch.setattr(module, "run_in_threadpool", refused)
+    assert (await world.client.get("/api/v1/machines")).status_code == 200
+    assert inspect.iscoroutinefunction(PartOf(object).__call__)

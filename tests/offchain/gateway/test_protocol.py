@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import nullcontext
 
@@ -14,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 from devnet.patience import patient
 from leasehold.gateway._front import SECURITY
 from leasehold.gateway._protocol import bounded
+from leasehold.gateway._serving import TURN_SECONDS, short_turns
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Opened = Callable[[], Awaitable[Streams]]
@@ -114,3 +116,11 @@ async def test_half_of_a_second_request_is_not_waited_for(connect: Opened) -> No
 async def test_who_waits_for_a_slow_answer_is_not_let_go(connect: Opened) -> None:
     streams = await connect()
     assert await asked(streams, SLOW) == 204
+
+
+def test_threads_take_short_turns_while_it_serves_and_no_longer() -> None:
+    before = sys.getswitchinterval()
+    with short_turns():
+        assert sys.getswitchinterval() == pytest.approx(TURN_SECONDS)
+        assert before > TURN_SECONDS
+    assert sys.getswitchinterval() == before
