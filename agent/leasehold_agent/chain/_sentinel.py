@@ -189,7 +189,7 @@ async def keep(settings: AgentSettings, told: Told) -> None:
             except RpcUnavailable:
                 pass  # the agent says so
             except (LeaseholdError, OSError, TimeoutError) as error:
-                _log.warning("sentinel", problem=str(error))
+                _log.warning("sentinel", problem=f"{small[0]}: {error.strerror}")
             except Exception:  # noqa: BLE001 - nothing may end it
                 _log.exception("sentinel")
             told.looked = int(time.monotonic())
@@ -255,7 +255,7 @@ def _have_a_sentinel(settings: AgentSettings, told: Told, memory: int) -> None:
     try:
         os.execv(small[0], small)
     except OSError as error:  # it has its sentinel all the same
-        _log.warning("sentinel", problem=str(error))
+        _log.warning("sentinel", problem=f"{small[0]}: {error.strerror}")
         _restarter.restart(child, _LOOK_SECONDS, again)
 
 
