@@ -96,6 +96,7 @@ T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
 _RETRY_SECONDS = 2.0
 _GAS_SECONDS = 60.0
+_STATUS_SECONDS, _STATUS_TICKS = 10.0, 2.5  # what each lease shows is a fifth of what a look costs
 _CARDS_SECONDS = 10.0
 _RESTS_PER_CALM = 10
 _THREADS = 32
@@ -388,19 +389,22 @@ def disk_for_sale(facts: EngineFacts, settings: AgentSettings) -> int:
 
 async def _watch(host: Host, reconciler: Reconciler, gate: PoolGate, reserve: DiskReserve) -> None:
     """Keep the status file fresh, and look after the operator's gas and the disk's reserve."""
-    runtime, gas, asked_at = DockerRuntime(host, reconciler), None, float("-inf")
+    runtime, gas, asked_at, shown_at = DockerRuntime(host, reconciler), None, float("-inf"), float("-inf")
+    tick = host.facts.settings.tick_seconds
     while True:
         if host.clock() - asked_at >= _GAS_SECONDS:
             with contextlib.suppress(ChainError):
                 gas, asked_at = await _gas(gate), host.clock()
         reserve.mend()
-        try:
-            await write_status(host, runtime, gas, reconciler.told.lacks())
-        except DISK_TROUBLE as error:  # a status that is old says when it was written
-            _log.warning("status", problem=str(error))
-        except Exception:  # noqa: BLE001 - nothing that a lease shows may end the agent, and its sentinel with it
-            _log.exception("status")
-        await host.sleep(host.facts.settings.tick_seconds)
+        if host.clock() - shown_at >= min(_STATUS_SECONDS, _STATUS_TICKS * tick):
+            shown_at = host.clock()
+            try:
+                await write_status(host, runtime, gas, reconciler.told.lacks())
+            except DISK_TROUBLE as error:  # a status that is old says when it was written
+                _log.warning("status", problem=str(error))
+            except Exception:  # noqa: BLE001 - nothing that a lease shows may end the agent, and its sentinel with it
+                _log.exception("status")
+        await host.sleep(tick)
 
 
 async def watch_cards(

@@ -116,3 +116,24 @@ async def test_a_chain_that_is_ahead_of_the_clock_is_told(
         wall.behind = -60  # no block comes for a minute
         await gate.snapshot([])
     assert [line["ahead"] for line in logs if line["event"] == "clock"] == [60]
+
+
+async def test_what_no_block_changed_is_not_read_again(
+    gate: PoolGate, chain: PoolChain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it is asked for: a lease that the host has something of is looked up, however old the block."""
+    await until(gate, lambda snapshot: snapshot.current)
+    before, asked, machines = await gate.snapshot([]), list[str](), Indexer.machines
+
+    async def counted(index: Indexer) -> Any:
+        asked.append("machines")
+        return await machines(index)
+
+    monkeypatch.setattr(Indexer, "machines", counted)
+    assert (await gate.snapshot([])).block_hash == before.block_hash
+    assert asked == []
+    await gate.snapshot([1 << 16])
+    assert asked == ["machines"]
+    chain.anvil.mine()
+    await until(gate, lambda snapshot: snapshot.block > before.block)
+    assert len(asked) > 1

@@ -97,6 +97,7 @@ class PoolGate:
         self._clock = clock
         self._versions: dict[int, Params] = {}
         self._last = ChainSnapshot(current=False)
+        self._read: tuple[Block, bytes, frozenset[int]] | None = None  # what `_last` was read for
         self._seen_at = 0.0
         self._seen_time = 0
         self._wall, self._ahead = wall, 0
@@ -113,6 +114,11 @@ class PoolGate:
             head, same = await self._rpc.headers(["latest", indexed.number])
             if head is None or (same is not None and same.hash != indexed.hash):
                 return self._as_of_before()
+            read = (indexed, head.hash, frozenset(known))
+            if read == self._read:  # nothing can be otherwise but the time
+                self._tell_problem(None)
+                self._last = replace(self._last, now=self._now())
+                return self._last
             records = await self._index.machines()
             named = {r.machine.id: r.machine for r in records if r.machine.operator == self._operator}
             machines = {number: machine for number, machine in named.items() if self._owned(machine)}
@@ -122,6 +128,7 @@ class PoolGate:
             }
             leases = await self._leases(machines, known, hardware)
             asked, outages = await self._asked(machines), await self._outages(machines.values())
+            self._read = read if await self._index.head() == indexed else None
         except (ChainError, *DISK_TROUBLE) as error:
             self._tell_problem(str(error))
             return self._as_of_before()
