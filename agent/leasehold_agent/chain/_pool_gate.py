@@ -97,7 +97,7 @@ class PoolGate:
         self._clock = clock
         self._versions: dict[int, Params] = {}
         self._last = ChainSnapshot(current=False)
-        self._read: tuple[Block, bytes, frozenset[int]] | None = None  # what `_last` was read for
+        self._read: tuple[Block, str, frozenset[int]] | None = None  # what `_last` was read for
         self._seen_at = 0.0
         self._seen_time = 0
         self._wall, self._ahead = wall, 0

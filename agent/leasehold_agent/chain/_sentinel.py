@@ -189,7 +189,7 @@ async def keep(settings: AgentSettings, told: Told) -> None:
             except RpcUnavailable:
                 pass  # the agent says so
             except (LeaseholdError, OSError, TimeoutError) as error:
-                _log.warning("sentinel", problem=f"{small[0]}: {error.strerror}")
+                _log.warning("sentinel", problem=str(error))
             except Exception:  # noqa: BLE001 - nothing may end it
                 _log.exception("sentinel")
             told.looked = int(time.monotonic())
