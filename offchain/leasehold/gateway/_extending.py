@@ -18,13 +18,14 @@ from leasehold.chain import (
     AccountsContract,
     Block,
     BlockHeader,
+    LeasePurse,
     Pool,
     Rpc,
     SignedPurse,
     decided_at,
     format_lease,
 )
-from leasehold.client import PurseDeed, PurseTurn, standing_of_purse, turn_of_purse
+from leasehold.client import PurseDeed, PurseStanding, PurseTurn, standing_of_purse, turn_of_purse
 from leasehold.errors import ChainError, ContractError, LeaseholdError
 from leasehold.gateway._errors import GatewayRefusal, said_of
 from leasehold.gateway._gas_costs import GasLosses, GasPricing
@@ -37,6 +38,8 @@ LOOK_AGAIN: Final = 60
 """Seconds after which a lease is looked at again that could not be extended."""
 LOOK_AT_LEAST: Final = 300
 """Seconds after which each is looked at: its tenant may have closed it."""
+UNPAID_SECONDS: Final = 3_600
+"""After which one is forgotten that could pay for nothing all the while: it would hold a place for nothing."""
 AT_ONCE: Final = 8
 _log = structlog.get_logger("leasehold.gateway")
 
@@ -68,6 +71,7 @@ class Extending:
         self._places = asyncio.Semaphore(AT_ONCE)
         self._next: dict[int, int] = {}
         self._troubles: dict[int, str] = {}
+        self._unpaid: dict[int, tuple[str, int]] = {}  # whose key is which, since when
         self._looking: dict[int, asyncio.Task[None]] = {}
 
     def trouble_of(self, lease: int) -> str | None:
@@ -110,7 +114,7 @@ class Extending:
 
     async def _due(self, now: int) -> Sequence[int]:
         known = await self._held.leases()
-        for noted in (self._next, self._troubles):
+        for noted in (self._next, self._troubles, self._unpaid):
             for lease in noted.keys() - set(known):
                 del noted[lease]
         return [lease for lease in known if self._next.get(lease, now) <= now]
@@ -137,7 +141,7 @@ class Extending:
             return 0
         standing = await standing_of_purse(self._pool, self._accounts, signed.purse)
         turn = turn_of_purse(signed.purse, await self._pool.lease_of(lease), standing, header.timestamp)
-        if turn.deed is PurseDeed.FORGET:
+        if turn.deed is PurseDeed.FORGET or self._never_paid(signed.purse, standing, header.timestamp):
             await self._held.forget(signed)
             return 0
         if turn.deed is PurseDeed.WAIT:
@@ -146,6 +150,15 @@ class Extending:
         self._troubles.pop(lease, None)
         _log.info("gateway.purse", lease=format_lease(lease), deed=turn.deed.value)
         return 0
+
+    def _never_paid(self, purse: LeasePurse, standing: PurseStanding, now: int) -> bool:
+        """Whether it has had too little for anything that was signed, and for how long."""
+        if standing.holds >= purse.left(purse.count - 1):
+            self._unpaid.pop(purse.lease, None)
+            return False
+        key, since = self._unpaid.get(purse.lease, (purse.key, now))
+        self._unpaid[purse.lease] = purse.key, since if key == purse.key else now
+        return key == purse.key and now - since >= UNPAID_SECONDS
 
     def _waited(self, lease: int, turn: PurseTurn, now: int) -> int:
         if turn.at > now:

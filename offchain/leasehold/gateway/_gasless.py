@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Annotated, Final
 
@@ -40,19 +40,17 @@ from leasehold.chain import (
 )
 from leasehold.errors import (
     ChainError,
-    ContractError,
     InvalidNonce,
     ProofError,
     TypedDataError,
 )
 from leasehold.gateway._bodies import json_body, read_json
-from leasehold.gateway._errors import GatewayRefusal
 from leasehold.gateway._gas_costs import GasLosses, GasPricing
 from leasehold.gateway._gas_key import GasKey, check_gas
 from leasehold.gateway._limits import CallRates
 from leasehold.gateway._parts import PartOf
 from leasehold.gateway._places import Places
-from leasehold.gateway._refusals import BadRequest, Conflicting, NotServed
+from leasehold.gateway._refusals import BadRequest, Conflicting, NotServed, told_in
 from leasehold.gateway._relaying import CallerOf
 from leasehold.market import Money
 from leasehold.rates import RateLimit
@@ -129,17 +127,9 @@ class Gasless:
     def terms(self) -> GaslessTerms:
         return GaslessTerms(payee=self.payee, sender=self._key.address, most_seconds=MOST_LEFT)
 
-    @contextmanager
-    def told(self) -> Iterator[None]:
-        """What strangers are told of what fails inside: amounts in the pool's token, and nothing of the nodes."""
-        try:
-            yield
-        except (ContractError, GatewayRefusal) as error:
-            raise error.in_money(self._money) from error.__cause__
-        except ChainError as error:
-            raise NotServed(
-                "The chain does not answer, or not in time;", "ask again what became of it."
-            ) from error
+    def told(self) -> AbstractContextManager[None]:
+        """What strangers are told of what fails inside."""
+        return told_in(self._money, "ask again what became of it.")
 
     async def close(self) -> None:
         """Ends what is under way here. What was broadcast may be mined."""

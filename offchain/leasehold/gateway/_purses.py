@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Request
@@ -25,9 +25,8 @@ from leasehold.agreements import (
 )
 from leasehold.chain import AccountsContract, Lease, Pool, Rpc, SignedPurse, cost
 from leasehold.client import PURSE_BEFORE, standing_of_purse
-from leasehold.errors import ChainError, ContractError, ProofError, TypedDataError
+from leasehold.errors import ContractError, ProofError, TypedDataError
 from leasehold.gateway._bodies import json_body, read_json
-from leasehold.gateway._errors import GatewayRefusal
 from leasehold.gateway._extending import Extending
 from leasehold.gateway._gas_costs import GasPricing
 from leasehold.gateway._gas_key import GasKey
@@ -35,7 +34,7 @@ from leasehold.gateway._held_purses import HeldPurses
 from leasehold.gateway._limits import CallRates
 from leasehold.gateway._parts import PartOf
 from leasehold.gateway._reading import lease_number
-from leasehold.gateway._refusals import BadRequest, Conflicting, KeepsNoMore, NotHere, NotServed
+from leasehold.gateway._refusals import BadRequest, Conflicting, KeepsNoMore, NotHere, told_in
 from leasehold.gateway._relaying import CallerOf
 from leasehold.gateway._signing_in import TheSigningIn
 from leasehold.market import Money
@@ -81,15 +80,9 @@ class Purses:
         self._asked = CallRates(RateLimit(120, 60.0), clock)
         self._brought = CallRates(RateLimit(30, 3_600.0), clock)
 
-    @contextmanager
-    def told(self) -> Iterator[None]:
-        """What strangers are told of what fails inside: amounts in the pool's token, and nothing of the nodes."""
-        try:
-            yield
-        except (ContractError, GatewayRefusal) as error:
-            raise error.in_money(self._money) from error.__cause__
-        except ChainError as error:
-            raise NotServed("The chain does not answer, or not in time;", "try again in a moment.") from error
+    def told(self) -> AbstractContextManager[None]:
+        """What strangers are told of what fails inside."""
+        return told_in(self._money, "try again in a moment.")
 
     async def offer(self, *, network: str) -> PurseOffer:
         """Raises NotServed while gas is too dear, TooManyCalls, ChainError."""

@@ -17,9 +17,13 @@ GatewayRefusal
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
+from leasehold.errors import ChainError, ContractError
 from leasehold.gateway._errors import GatewayRefusal
+from leasehold.market import Money
 
 
 class BadRequest(GatewayRefusal):
@@ -119,3 +123,16 @@ class KeepsNoMore(GatewayRefusal):
     code = "no-room"
     status: ClassVar[int] = 507
     title: ClassVar[str] = "There is no room"
+
+
+@contextmanager
+def told_in(money: Money, hint: str) -> Iterator[None]:
+    """What strangers are told of what fails inside: amounts in the pool's token, and nothing of the nodes. hint: what
+    to do where the chain does not answer.
+    """
+    try:
+        yield
+    except (ContractError, GatewayRefusal) as error:
+        raise error.in_money(money) from error.__cause__
+    except ChainError as error:
+        raise NotServed("The chain does not answer, or not in time;", hint) from error

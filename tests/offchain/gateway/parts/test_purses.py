@@ -16,7 +16,7 @@ from leasehold.agreements import BroughtPurse
 from leasehold.chain import LocalSigner, Sender, Sends, SignedPurse, format_lease
 from leasehold.chain.typed import AcceptTransfer, sign
 from leasehold.gateway import _purses
-from leasehold.gateway._extending import Extending
+from leasehold.gateway._extending import UNPAID_SECONDS, Extending
 from leasehold.gateway._gas_costs import GasLosses, GasPricing
 from leasehold.gateway._gas_key import GasKey
 from leasehold.gateway._held_purses import HeldPurses
@@ -276,6 +276,35 @@ async def test_a_purse_that_was_emptied_is_said_to_be(keeper: Keeper) -> None:
     await keeper.look()
     assert await keeper.sent() == 0
     assert "too little" in str((await keeper.said())["trouble"])
+
+
+async def test_one_that_is_not_paid_for_keeps_no_place(keeper: Keeper) -> None:
+    """A lease on one's own machine costs nothing: with so many of them nobody else's purse would be taken."""
+    scene = keeper.scene
+    await scene.chain.pool(RENTER).extend(scene.lease, 10 * HOUR)
+    assert (await keeper.bring(await scene.signed())).status_code == 200
+    await keeper.look()
+    scene.chain.anvil.advance(UNPAID_SECONDS - 60)
+    await keeper.look()
+    assert await keeper.held.count() == 1
+    scene.chain.anvil.advance(60)
+    await keeper.look()
+    assert await keeper.held.count() == 0
+    assert await keeper.sent() == 0
+
+
+async def test_one_that_is_paid_for_late_stays(keeper: Keeper) -> None:
+    scene = keeper.scene
+    await scene.chain.pool(RENTER).extend(scene.lease, 10 * HOUR)
+    signed = await scene.signed()
+    assert (await keeper.bring(signed)).status_code == 200
+    await keeper.look()
+    scene.chain.anvil.advance(UNPAID_SECONDS - 60)
+    await scene.fund(signed.purse)
+    for _ in range(2):
+        scene.chain.anvil.advance(UNPAID_SECONDS)
+        await keeper.look()
+    assert await keeper.held.count() == 1
 
 
 async def test_after_a_resize_as_much_goes_back_as_was_signed_for(keeper: Keeper) -> None:
