@@ -137,3 +137,23 @@ async def test_what_no_block_changed_is_not_read_again(
     chain.anvil.mine()
     await until(gate, lambda snapshot: snapshot.block > before.block)
     assert len(asked) > 1
+
+
+async def test_an_index_that_was_away_is_read_again(gate: PoolGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was broken is built anew, up to the same block, and may say something else of it."""
+    await until(gate, lambda snapshot: snapshot.current)
+    asked, machines = list[str](), Indexer.machines
+
+    async def counted(index: Indexer) -> Any:
+        asked.append("machines")
+        return await machines(index)
+
+    async def empty(_: Indexer) -> None:
+        return None
+
+    monkeypatch.setattr(Indexer, "machines", counted)
+    with monkeypatch.context() as away:
+        away.setattr(Indexer, "head", empty)
+        assert not (await gate.snapshot([])).current
+    assert (await gate.snapshot([])).current
+    assert asked == ["machines"]

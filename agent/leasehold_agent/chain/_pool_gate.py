@@ -439,6 +439,7 @@ class PoolGate:
         return self._seen_time + int(self._clock() - self._seen_at) if self._seen_time else 0
 
     def _as_of_before(self) -> ChainSnapshot:
+        self._read = None  # an index that is away may be built anew, up to the same block
         return replace(self._last, current=False, now=self._now())
 
 
