@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import sqlite3
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -42,7 +43,8 @@ async def test_a_status_that_cannot_be_written_does_not_end_the_agent(
 
     monkeypatch.setattr(_serve, "write_status", odd)
     facts = SimpleNamespace(settings=SimpleNamespace(tick_seconds=1))
-    host: Any = SimpleNamespace(clock=lambda: 0.0, sleep=_sleeping(3), facts=facts)
+    hours = itertools.count(step=3_600.0)
+    host: Any = SimpleNamespace(clock=lambda: next(hours), sleep=_sleeping(3), facts=facts)
     gate: Any = SimpleNamespace(gas=lambda: asyncio.sleep(0, SimpleNamespace(warning=None)))
     reserve: Any = SimpleNamespace(mend=lambda: None)
     with capture_logs() as logs, pytest.raises(Enough):
