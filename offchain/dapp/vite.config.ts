@@ -18,10 +18,21 @@ export default defineConfig({
   },
   server: { proxy: { "/api": { target: "http://127.0.0.1:8480", ws: true } } },
   test: {
-    environment: "jsdom",
-    setupFiles: ["tests/setup.ts"],
-    include: ["tests/**/*.test.{ts,tsx}"],
     restoreMocks: true,
     testTimeout: 120_000,
+    maxWorkers: "100%", // else one of two processors waits
+    // A page in jsdom takes a second of processor for each file: only what needs one has it, and is a .tsx.
+    projects: [
+      { extends: true, test: { name: "plain", environment: "node", include: ["tests/**/*.test.ts"] } },
+      {
+        extends: true,
+        test: {
+          name: "pages",
+          environment: "jsdom",
+          setupFiles: ["tests/setup.ts"],
+          include: ["tests/**/*.test.tsx"],
+        },
+      },
+    ],
   },
 });

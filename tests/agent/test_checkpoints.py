@@ -519,6 +519,7 @@ class TestHalfIsNone:
         assert after.adding in bench.node.unpinned
         assert len(last.kept) == 2
 
+    @pytest.mark.slow
     async def test_a_node_that_is_away_leaves_what_there_is(self, bench: Bench) -> None:
         data = await bench.attached()
         whole = (await bench.taken()).newest

@@ -408,6 +408,7 @@ async def test_a_port_that_somebody_has() -> None:
 # --------------------------------------------------------------------------------------------------------- all of it
 
 
+@pytest.mark.slow
 async def test_everything_is_dead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Node, IPFS node, resolver and peer take what they are sent and never answer: it ends, and says so of each."""
     for name in ("_NODE_SECONDS", "_IPFS_SECONDS", "_RESOLVER_SECONDS"):

@@ -86,6 +86,7 @@ def settings_of(rig: Rig, tmp_path: Path) -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 async def test_describe(
     invoke: Callable[..., Any], docker_engine: Engine, kubo: Kubo, tmp_path: Path, tiny: Any
 ) -> None:
@@ -251,6 +252,7 @@ async def test_check_of_an_engine_that_hangs(
     assert any(b"/version" in line for line in asked)
 
 
+@pytest.mark.slow
 async def test_check(
     invoke: Callable[..., Any], docker_engine: Engine, kubo: Kubo, chain: Any, tmp_path: Path
 ) -> None:
@@ -324,6 +326,7 @@ async def test_run_needs_to_know_the_pool(tmp_path: Path) -> None:
         await serve(AgentSettings.model_validate({"state_dir": tmp_path}))
 
 
+@pytest.mark.slow
 async def test_run_serves_and_the_other_commands_see_it(
     rig: Rig, invoke: Callable[..., Any], tmp_path: Path, unused_tcp_port_factory: Callable[[], int]
 ) -> None:

@@ -103,6 +103,7 @@ async def on_chain(rig: Rig, lease: int) -> list[Any]:
     return [event for event in events if getattr(event, "lease", None) == lease]
 
 
+@pytest.mark.slow
 async def test_it_is_closed_once_its_results_are_out_and_the_rest_comes_back(rig: Rig) -> None:
     """Nobody but the agent is there: the tenant has signed, and gone. It pays its seconds, to the unit."""
     before = await rig.chain.pool().balance_of(rig.chain.address(TENANT))
@@ -144,6 +145,7 @@ async def test_without_an_order_it_is_shown_as_finished_and_billed_on(rig: Rig) 
     await rig.reaches(lease, LeaseState.ENDED)
 
 
+@pytest.mark.slow
 async def test_what_would_not_pass_is_not_kept(rig: Rig) -> None:
     """Nor what could close another lease, or stand in the row of the account's other signatures."""
     mine = await rig.open(rig.workload(grace=0))

@@ -93,6 +93,7 @@ async def test_a_workload_that_nobody_delivers(rig: Rig) -> None:
     assert await declined(rig, lease) == "workload-missing"
 
 
+@pytest.mark.slow
 async def test_a_workload_sealed_to_another_machine(rig: Rig) -> None:
     sealed = seal(rig.workload(), recipient_of(new_identity()))
     assert await declined(rig, await rig.open_sealed(sealed)) == "workload-invalid"
@@ -102,11 +103,13 @@ async def test_bytes_that_are_no_workload(rig: Rig) -> None:
     assert await declined(rig, await rig.open_sealed(b"not sealed at all")) == "workload-invalid"
 
 
+@pytest.mark.slow
 async def test_a_full_disk(rig_of: Callable[..., Any]) -> None:
     rig: Rig = await rig_of(disk_reserve=1 << 50)
     assert await declined(rig, await rig.open()) == "no-disk"
 
 
+@pytest.mark.slow
 async def test_a_port_that_another_process_serves(rig_of: Callable[..., Any], docker_engine: Engine) -> None:
     """The engine finds out when it starts the container; another of the range is taken, until there is
     none.
@@ -117,6 +120,7 @@ async def test_a_port_that_another_process_serves(rig_of: Callable[..., Any], do
         assert await declined(rig, lease) == "port-taken"
 
 
+@pytest.mark.slow
 async def test_a_workload_that_comes_while_the_agent_waits(rig_of: Callable[..., Any]) -> None:
     rig: Rig = await rig_of(fetch_seconds=30)
     sealed = seal(rig.workload(), rig.identity.age_recipient)

@@ -54,6 +54,7 @@ class TestExec:
         await stream.close()
         await stream.close()
 
+    @pytest.mark.slow
     async def test_a_megabyte_each_way(self, rig: Rig) -> None:
         lease = await running(rig)
         stream = await rig.runtime.exec(lease, ["cat"])
@@ -114,6 +115,7 @@ class TestExec:
         assert (isinstance(stream, PipedExec) and stream.by_pipe) is lent
         await stream.close()
 
+    @pytest.mark.slow
     async def test_a_terminal_has_a_size_and_can_be_resized(self, rig: Rig) -> None:
         lease = await running(rig)
         stream = await rig.runtime.exec(lease, ["sh"], tty=True, size=(33, 101))
@@ -136,6 +138,7 @@ class TestExec:
             assert await stream.wait() == code
             await stream.close()
 
+    @pytest.mark.slow
     async def test_closing_ends_the_command(self, rig: Rig) -> None:
         lease = await running(rig)
         stream = await rig.runtime.exec(lease, ["sleep", "4321"])
@@ -143,6 +146,7 @@ class TestExec:
         await stream.close()
         await rig.until(lambda: _sees_not(rig, lease, "sleep 4321"))
 
+    @pytest.mark.slow
     async def test_a_number_that_is_another_s_by_now_ends_nobody(
         self, rig: Rig, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -163,6 +167,7 @@ class TestExec:
             other.kill()
             await other.wait()
 
+    @pytest.mark.slow
     async def test_a_command_that_is_not_there(self, rig: Rig) -> None:
         lease = await running(rig)
         stream = await rig.runtime.exec(lease, ["/no/such/command"])
@@ -208,6 +213,7 @@ class TestLogs:
                     await rig.inside(lease, "touch /go")
         assert text.endswith(b"three\n")
 
+    @pytest.mark.slow
     async def test_by_when_lines_were_written(self, rig: Rig) -> None:
         lease = await running(rig, command=["sh", "-c", "echo early; echo late; sleep 600"])
 
@@ -226,6 +232,7 @@ class TestLogs:
 
 
 class TestConnect:
+    @pytest.mark.slow
     async def test_a_port_inside(self, rig: Rig) -> None:
         lease = await running(rig, command=["sh", "-c", "while true; do echo hello | nc -l -p 7000; done"])
 

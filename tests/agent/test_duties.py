@@ -271,6 +271,7 @@ class TestChallenged:
         assert await rig.chain.pool().balance_of(rig.chain.address(TENANT)) == 0
         assert await rig.chain.pool().balance_of(rig.chain.address(PROVIDER)) == BOND // 10
 
+    @pytest.mark.slow
     async def test_it_answers_each_once(self, rig: Rig) -> None:
         lease = await rig.open(rig.workload(grace=0))
         await rig.reaches(lease, LeaseState.ACTIVE)

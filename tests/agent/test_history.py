@@ -45,6 +45,7 @@ def test_the_newest_of_each_minute(history: History) -> None:
     assert kept(history) == [50, 70]
 
 
+@pytest.mark.slow
 def test_what_is_older_than_an_hour_is_there_by_the_quarter_of_one(history: History) -> None:
     for minute in range(2 * 24 * 60):
         keep(history, NOW + 60 * minute)
@@ -153,6 +154,7 @@ async def test_a_tenant_of_a_part_of_a_card_does_not_see_what_his_neighbours_do(
     )
 
 
+@pytest.mark.slow
 async def test_what_a_lease_used_is_kept(rig: Rig, history: History) -> None:
     lease = await rig.open()
     await rig.reaches(lease, LeaseState.ACTIVE)

@@ -135,6 +135,7 @@ class TestFreeCards:
         site.machines[2] = replace(site.machines[2], leased=0x0001)
         assert self.free(site) == {0, 1, 3}
 
+    @pytest.mark.slow
     def test_none_is_ever_a_lease_s(self, site: Site) -> None:
         """Over thousands of hosts, leases and holdings at random."""
         dice = random.Random(216)

@@ -120,6 +120,7 @@ def another_image(folder: Path) -> Image:
     return Image(name, archive_of(layer, name, {"Cmd": ["true"]}, archive), archive)
 
 
+@pytest.mark.slow
 async def test_a_search_finds_an_image_that_came_since_it_joined(
     rig: Rig, tmp_path: Path, unused_tcp_port_factory: Callable[[], int]
 ) -> None:

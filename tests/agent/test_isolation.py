@@ -441,6 +441,7 @@ class TestHost:
         assert status["NoNewPrivs"] == "1"
         assert status["Seccomp"] == "2"
 
+    @pytest.mark.slow
     @under_runc_first
     async def test_datasets_are_read_only_and_secrets_are_in_files_only(
         self, rig: Rig, tmp_path: Path, docker_engine: Engine, runtime: str
@@ -460,6 +461,7 @@ class TestHost:
         with docker_engine.client() as client:
             assert "hush-hush" not in json.dumps(client.api.inspect_container(container.id))
 
+    @pytest.mark.slow
     async def test_gvisor(self, rig: Rig) -> None:
         lease = await running(rig, runtime="gvisor", share_cells=8)
         _, text = await rig.inside(lease, "dmesg 2>/dev/null; cat /proc/version")

@@ -78,6 +78,7 @@ class TestLog:
 
 
 class TestFiles:
+    @pytest.mark.slow
     async def test_they_are_read_and_cannot_be_changed(self, rig: Rig) -> None:
         lease = await over(rig, "echo kept > /state; mkdir /own; chmod 777 /own; ln -s /state /own/link")
         assert await rig.inside(lease, "cat /state /own/link") == (0, "kept\nkept\n")

@@ -169,6 +169,7 @@ class TestWhoseProcess:
         assert containers_of(range(10, 20), {MINE}, kernel.proc) == dict.fromkeys((10, 11, 12), MINE)
 
 
+@pytest.mark.slow
 async def test_of_a_real_container(rig: Rig) -> None:
     """Its time, memory, processes and traffic; and a card's process that is in it."""
     busy = "while :; do :; done & sleep 600 & wait"

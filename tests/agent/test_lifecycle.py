@@ -84,6 +84,7 @@ async def test_from_open_to_results(rig: Rig, tmp_path: Path) -> None:
     assert (await rig.handle(lease)).phase == "ended"
 
 
+@pytest.mark.slow
 async def test_what_the_index_does_not_hear_of_is_not_sent_without_a_pause(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,6 +348,7 @@ def _raw(anvil: Any, number: int) -> list[str]:
     return [anvil.request("eth_getRawTransactionByHash", hash_) for hash_ in block["transactions"]]
 
 
+@pytest.mark.slow
 async def test_containers_of_another_history_are_left_alone(rig: Rig) -> None:
     """A development chain repeats ids and addresses; only the genesis tells."""
     names = rig.host.containers.names
@@ -367,6 +369,7 @@ async def test_containers_of_another_history_are_left_alone(rig: Rig) -> None:
         await rig.host.containers.engine.remove(earlier.container(1 << 16))
 
 
+@pytest.mark.slow
 async def test_containers_of_another_agent_s_machine_are_left_alone(rig: Rig) -> None:
     """Two agents may share an engine. The other's lease is over, and what becomes of it is the other's to say."""
     names, theirs = rig.host.containers.names, 9 << 16
@@ -487,6 +490,7 @@ async def test_the_engine_goes_and_comes_back(rig: Rig, docker_engine: Engine) -
     assert (again.id, again.pid, again.running) == (container, found.pid, True)
 
 
+@pytest.mark.slow
 async def test_the_chain_goes_and_nothing_is_torn_down(rig: Rig) -> None:
     lease = await rig.open(duration=60)
     container = await running(rig, lease)

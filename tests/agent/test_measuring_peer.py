@@ -124,6 +124,7 @@ async def test_the_command_serves_until_it_is_ended() -> None:
     assert seen.up
 
 
+@pytest.mark.slow
 def test_ports_are_tried_from_elsewhere(docker_engine: Engine) -> None:
     """From another network namespace: one of its ports takes connections, the other does not."""
 

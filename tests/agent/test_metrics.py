@@ -177,6 +177,7 @@ async def test_a_port_that_is_taken_does_not_end_the_agent(rig: Rig, port_of: Ca
         await _serve.show_metrics(stack, UsageWatch(rig.reconciler), taken.port)
 
 
+@pytest.mark.slow
 async def test_the_agent_shows_its_leases(rig: Rig) -> None:
     lease = await rig.open()
     await rig.reaches(lease, LeaseState.ACTIVE)

@@ -131,6 +131,7 @@ class TestSlices:
         assert ["-cgi", "9:0", "-C"] in done
         assert done[-2:] == [["-dci", "-gi", "1"], ["-dgi", "-gi", "1"]]
 
+    @pytest.mark.slow
     async def test_ones_own_is_given_again(self, card: Card, asked: Path) -> None:
         """As after a restart of the agent, or of the container."""
         first = await Mig().give(1, card.uuid, 0x03, mine=(), held=())
@@ -141,6 +142,7 @@ class TestSlices:
         before = await Mig().give(1, card.uuid, 0x03, mine=(), held=())
         assert await Mig().give(1, card.uuid, 0x03, mine=(), held=()) != before
 
+    @pytest.mark.slow
     async def test_a_slice_that_has_become_anothers_is_let_be(self, card: Card, asked: Path) -> None:
         """The end of a lease that takes its time, while the next one begins: the driver names their slices alike."""
         mig = Mig()
@@ -152,6 +154,7 @@ class TestSlices:
         assert set(mig_devices(card.uuid).values()) == {before}
         assert await mig.give(1, card.uuid, 0x03, mine=(before,), held=()) != before
 
+    @pytest.mark.slow
     async def test_a_slice_in_the_way_goes(self, card: Card, asked: Path) -> None:
         small = await Mig().give(1, card.uuid, 0x04, mine=(), held=())
         large = await Mig().give(1, card.uuid, 0xFF, mine=(small,), held=())
@@ -163,6 +166,7 @@ class TestSlices:
             await Mig().give(1, card.uuid, 0x0F, mine=(), held=(other,))
         assert set(mig_devices(card.uuid).values()) == {other}
 
+    @pytest.mark.slow
     async def test_what_a_process_computes_on_is_waited_for(self, card: Card, asked: Path) -> None:
         slice_ = await Mig().give(1, card.uuid, 0x03, mine=(), held=())
         card.run((4_711, 1 << 20, 1, 0))
@@ -174,6 +178,7 @@ class TestSlices:
         await Mig().take_back(1, card.uuid, [slice_])
         assert mig_devices(card.uuid) == {}
 
+    @pytest.mark.slow
     async def test_what_was_half_made_goes(self, card: Card, asked: Path) -> None:
         """A GPU instance without a compute instance has no UUID: nobody can have it."""
         await Mig().give(1, card.uuid, 0x03, mine=(), held=())
@@ -181,6 +186,7 @@ class TestSlices:
         whole = await Mig().give(1, card.uuid, 0xFF, mine=(), held=())
         assert set(mig_devices(card.uuid).values()) == {whole}
 
+    @pytest.mark.slow
     async def test_two_leases_at_once(self, card: Card, asked: Path) -> None:
         mig = Mig()
         given = await asyncio.gather(*(mig.give(1, card.uuid, 1 << n, mine=(), held=()) for n in range(7)))
@@ -319,6 +325,7 @@ class TestGiving:
         with pytest.raises(OSError, match="does not answer"):
             await Devices().give(1, self.share(card), mine=(), held=HeldDevices())
 
+    @pytest.mark.slow
     async def test_several_whole_cards_are_left_whole(self, card: Card, asked: Path, nvml: StandIn) -> None:
         """And cut again for whoever comes next, but not under whoever has one still."""
         other = nvml.add(mig=1)

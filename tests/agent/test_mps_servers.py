@@ -160,6 +160,7 @@ class TestServers:
 
 
 class TestWhatDies:
+    @pytest.mark.slow
     async def test_the_agent_between_any_two_acts(self, here: Here) -> None:
         """Whatever it got to, the next one gives the lease its part, takes it back, and leaves nothing."""
         await here.mps().give(7, here.part(0x01))

@@ -136,6 +136,7 @@ async def real(chain: PoolChain) -> Real:
     return Real(chain.pool(OPERATOR), machine)
 
 
+@pytest.mark.slow
 async def test_a_night_and_a_day_on_a_chain(chain: PoolChain, real: Real, tmp_path: Path) -> None:
     """What runs at dawn goes on to its end, and may be extended; what is ill stays out of sale at dusk."""
     kept = Withholdings(tmp_path)

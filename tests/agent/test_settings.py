@@ -94,6 +94,7 @@ def test_what_the_host_refuses(
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_a_missing_extra_is_named() -> None:
     """As after `pip install leasehold`: the entry point imports what only `leasehold[agent]` brings."""
     program = "import sys; sys.modules['docker'] = None; from leasehold_agent.__main__ import main; main()"

@@ -68,6 +68,7 @@ def said_by(code: str, site: Site, folder: Path) -> str:
     return said.stdout
 
 
+@pytest.mark.slow
 def test_readmes_example(alone: Site, tmp_path: Path) -> None:
     said = said_by(the_examples()[0], alone, tmp_path)
     assert "into escrow: " in said
@@ -78,6 +79,7 @@ def test_readmes_example(alone: Site, tmp_path: Path) -> None:
     assert said.endswith(f"exit code 0 at {money.show(closed.paid + closed.fee)}\n")
 
 
+@pytest.mark.slow
 def test_the_tutorial_cell_by_cell(alone: Site, tmp_path: Path) -> None:
     cells = blocks_of(ROOT / "docs/tutorials/python.md")
     assert len(cells) == 8

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from devnet.site import Site
 from leasehold.chain import LeaseClosed, LeaseStarted
 
 
+@pytest.mark.slow
 def test_a_lease_runs_is_reached_and_pays_to_the_unit(site: Site) -> None:
     lease = site.rent()
     assert len(site.containers(lease)) == 1

@@ -84,6 +84,7 @@ def inside(site: Site, lease: str, command: str) -> str:
         return str(client.containers.get(container["Id"]).exec_run(["sh", "-c", command]).output.decode())
 
 
+@pytest.mark.slow
 def test_a_lease_that_a_reorganisation_takes_and_gives_back(site: Site, tenant: Tenant) -> None:
     """Its container stops, and starts again with its data; `start` is sent again, since that too was undone."""
     anvil = site.world.anvil

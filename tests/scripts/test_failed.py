@@ -37,6 +37,7 @@ def test_a_few_by_name_are_looked_at_once_more(
     assert failed.main() == code
 
 
+@pytest.mark.slow
 def test_what_the_tool_reads_is_what_pytest_writes(tmp_path: Path) -> None:
     (tmp_path / "test_one.py").write_text("def test_fails():\n    assert 0\ndef test_passes():\n    pass\n")
     options = ["-q", "-p", "no:pytest-brownie", "-p", "no:cov", "--rootdir", str(tmp_path)]

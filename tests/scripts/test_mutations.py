@@ -54,6 +54,7 @@ def test_every_bug_is_found_with_twenty_seeds() -> None:
     assert said.returncode == 0, said.stdout + said.stderr
 
 
+@pytest.mark.slow
 def test_the_compiler_is_asked_once(tmp_path: Path) -> None:
     """The second time the same question is answered from memory, and another one is not."""
     compiler = ROOT / "scripts/toolchain/solc_remembered.py"

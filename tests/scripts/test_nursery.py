@@ -68,6 +68,7 @@ def test_each_is_a_process_of_its_own(nursery, env, tmp_path):
     assert not (tmp_path / "another/keys/a.json").exists()
 
 
+@pytest.mark.slow
 def test_a_signal_ends_it_and_is_told(nursery, env):
     ours, theirs = os.pipe()
     with open(os.devnull, "w") as nothing, open(ours) as given, open(theirs, "wb"):

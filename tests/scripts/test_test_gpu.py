@@ -23,6 +23,7 @@ def typed(into: Path, driver: dict[str, str]) -> subprocess.CompletedProcess[str
     )
 
 
+@pytest.mark.slow
 def test_without_a_driver_it_says_so_and_keeps_nothing(tmp_path: Path) -> None:
     ended = typed(tmp_path / "kept", {"LD_LIBRARY_PATH": str(library())})
     assert ended.returncode == 1
@@ -30,6 +31,7 @@ def test_without_a_driver_it_says_so_and_keeps_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "kept").exists()
 
 
+@pytest.mark.slow
 def test_without_a_card_it_says_so(tmp_path: Path) -> None:
     ended = typed(tmp_path / "kept", environment(StandIn(tmp_path / "nvml").file))
     assert ended.returncode == 1

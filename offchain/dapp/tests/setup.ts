@@ -5,27 +5,24 @@ import { afterEach, vi } from "vitest";
 configure({ asyncUtilTimeout: 30_000 });
 
 /* What jsdom has not and a browser has. */
-if ("window" in globalThis) {
-  HTMLDialogElement.prototype.showModal = function show() {
-    this.open = true;
-  };
-  HTMLCanvasElement.prototype.getContext = () => null;
-  window.matchMedia = (query) =>
-    ({
-      matches: false,
-      media: query,
-      addEventListener: vi.fn(),
-      removeEventListener: vi.fn(),
-    }) as unknown as MediaQueryList;
-  globalThis.ResizeObserver = class {
-    observe(): void {}
-    unobserve(): void {}
-    disconnect(): void {}
-  };
-}
+HTMLDialogElement.prototype.showModal = function show() {
+  this.open = true;
+};
+HTMLCanvasElement.prototype.getContext = () => null;
+window.matchMedia = (query) =>
+  ({
+    matches: false,
+    media: query,
+    addEventListener: vi.fn(),
+    removeEventListener: vi.fn(),
+  }) as unknown as MediaQueryList;
+globalThis.ResizeObserver = class {
+  observe(): void {}
+  unobserve(): void {}
+  disconnect(): void {}
+};
 
 afterEach(() => {
-  if (!("window" in globalThis)) return; // what needs no page is tested without one
   cleanup();
   localStorage.clear();
   window.location.hash = "";

@@ -161,6 +161,7 @@ async def flooded(port: int, words: bytes) -> AsyncIterator[None]:
         await flood.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [b"", b"\x16", None], ids=["silent", "half a hello", "a whole one"])
 async def test_a_newcomer_is_served_in_a_flood(world: World, words: bytes | None) -> None:
     outgoing = ssl.MemoryBIO()
@@ -373,6 +374,7 @@ async def test_pings_whose_answers_nobody_reads(world: World) -> None:
         socket.transport.abort()
 
 
+@pytest.mark.slow
 async def test_many_tiny_frames_arrive_whole(world: World) -> None:
     async with opened(world, sh("wc -c")) as socket:
         await raw(socket, Frame(Opcode.BINARY, b"\0x"), 20_000)

@@ -81,6 +81,7 @@ async def test_a_client_that_does_not_read_holds_the_command_back(world: World) 
     await killed(world, pid)
 
 
+@pytest.mark.slow
 async def test_a_lease_that_changes_hands_ends_the_command(world: World) -> None:
     world.server.api.recheck_seconds = 0.01
     reader, writer, pid = await begun(world, "sleep 1000")

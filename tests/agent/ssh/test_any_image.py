@@ -208,6 +208,7 @@ async def test_without_volumes_it_is_made_once_and_goes_like_others(
     assert await found.without_volumes(image, image) == bare
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quota", [True, False])
 async def test_an_engine_that_takes_no_image_without_its_layers(
     rig: Rig,

@@ -63,6 +63,7 @@ def stuck(ssh: Ssh) -> bool:
     return waiting or not connection._writable.is_set()
 
 
+@pytest.mark.slow
 async def test_silent_connections_shut_nobody_out(ssh: Ssh) -> None:
     """More than there are places for strangers, from few addresses and from many."""
     writers = []
@@ -91,6 +92,7 @@ async def test_who_does_not_finish_the_key_exchange_is_cut_off(
     writer.close()
 
 
+@pytest.mark.slow
 async def test_fifty_at_once_from_one_address(ssh: Ssh) -> None:
     async def one(number: int) -> object:
         async with client(ssh) as connection:
@@ -111,6 +113,7 @@ async def test_idle_logins_of_a_lease_are_counted(ssh: Ssh) -> None:
     assert CONNECTIONS_PER_LEASE == 64
 
 
+@pytest.mark.slow
 async def test_forwards_take_their_slot_before_they_are_made(ssh: Ssh) -> None:
     made = 0
 
@@ -236,6 +239,7 @@ async def test_requests_whose_answers_nobody_reads(ssh: Ssh) -> None:
         connection.abort()
 
 
+@pytest.mark.slow
 async def test_what_is_said_beside_the_input_waits_in_bounds(ssh: Ssh) -> None:
     """A command that reads nothing, and a client that has very much to say to it. Each waits in memory."""
     async with rude(ssh) as connection:

@@ -287,6 +287,7 @@ async def test_plain_keys_stay(house: House) -> None:
     await ends(shell)
 
 
+@pytest.mark.slow
 async def test_of_very_many_the_oldest_give_way_and_other_leases_keep_theirs(house: House) -> None:
     await house.pass_of(house.client(OTHER), THEIRS)
     first = await house.pass_of(house.client())

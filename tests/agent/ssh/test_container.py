@@ -141,6 +141,7 @@ async def test_forwarding_into_a_container(machine: Machine) -> None:
         await process.communicate(b"")
 
 
+@pytest.mark.slow
 async def test_the_client_on_a_container(machine: Machine) -> None:
     status = await machine.client.status(machine.lease)
     assert (status.phase, status.machine) == ("running", machine.rig.machine)
@@ -177,6 +178,7 @@ async def test_a_client_that_vanishes_ends_its_command_in_the_container(machine:
     await machine.rig.until(gone)
 
 
+@pytest.mark.slow
 async def test_a_process_number_that_is_another_s_leads_nowhere(machine: Machine) -> None:
     """Between asking the engine and connecting, the container's process number may become the host's."""
     listening = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)

@@ -719,6 +719,7 @@ def test_refusals_of_a_newer_agent() -> None:
     assert isinstance(_agent_client._refused(409, b'{"type": "not-running", "detail": "No."}'), NotRunning)
 
 
+@pytest.mark.slow
 async def test_answers_that_are_not_understood(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_agent_client, "_MOST_ANSWER", 10)
     async with world.client() as client:

@@ -253,6 +253,7 @@ async def test_a_machine_is_verified(chain: PoolChain, tmp_path: Path) -> None:
     await index.aclose()
 
 
+@pytest.mark.slow
 async def test_reputation_and_directory(chain: PoolChain, tmp_path: Path) -> None:
     await approve_all(chain)
     await credit(chain, PROVIDER, RENTER)
@@ -342,6 +343,7 @@ async def test_a_lease_by_an_offer_moves(chain: PoolChain, tmp_path: Path) -> No
     await index.aclose()
 
 
+@pytest.mark.slow
 async def test_delegates(chain: PoolChain, tmp_path: Path) -> None:
     await approve_all(chain)
     await credit(chain, RENTER)

@@ -28,6 +28,7 @@ def test_both_ways_come_to_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.slow
 async def test_the_pool_runs_by_the_rules_of_the_file(anvil: Anvil, tmp_path: Path) -> None:
     path = contracts.deploy_fast(anvil.url, tmp_path)
     rules = json.loads((Path(contracts.__file__).parents[1] / "pool.json").read_text())

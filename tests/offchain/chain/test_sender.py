@@ -64,6 +64,7 @@ class RecordingSigner(LocalSigner):
         return await super().sign_transaction(transaction)
 
 
+@pytest.mark.slow
 @either_way
 async def test_concurrent_sends_are_all_mined_once(anvil: Anvil, rpc: Rpc) -> None:
     steps = Steps(*[*[None] * 19, anvil.mine] * 20)
@@ -101,6 +102,7 @@ async def test_a_stuck_transaction_is_replaced_at_a_higher_fee(anvil: Anvil, rpc
     assert int(await rpc.call("eth_getTransactionCount", [sender.address, "latest"]), 16) == 1
 
 
+@pytest.mark.slow
 async def test_fees_stop_at_the_limit(anvil: Anvil, rpc: Rpc) -> None:
     def outprice() -> None:
         anvil.request("anvil_setNextBlockBaseFeePerGas", hex(10**12))
@@ -441,6 +443,7 @@ async def test_a_push_that_fails_in_an_unknown_way_may_have_arrived(anvil: Anvil
         assert await rpc.balance(SINK) == 7
 
 
+@pytest.mark.slow
 async def test_a_signer_that_fails_to_bump_leaves_it_watched(anvil: Anvil, rpc: Rpc) -> None:
     class Once(RecordingSigner):
         async def sign_transaction(self, transaction: Mapping[str, int | str | bytes]) -> bytes:

@@ -157,6 +157,7 @@ async def test_a_gap_that_a_former_process_left_holds_up_no_agent_for_ever(anvil
     assert (await rpc.balance(SINK), await used(anvil, rpc)) == (7, 2)
 
 
+@pytest.mark.slow
 async def test_what_another_has_waiting_is_nobody_elses_to_cancel(anvil: Anvil, rpc: Rpc) -> None:
     """A gap is filled with nothing only where the node has nothing for it, and only for calls of an agent."""
     decided, signer = head(anvil), Keeping(anvil)
@@ -171,6 +172,7 @@ async def test_what_another_has_waiting_is_nobody_elses_to_cancel(anvil: Anvil, 
     assert await rpc.balance(SINK) == 12
 
 
+@pytest.mark.slow
 async def test_a_gap_of_a_wallet_is_told_and_not_filled(anvil: Anvil, rpc: Rpc) -> None:
     """Whoever sent what lacks may have it waiting at another node: a wallet's owner decides."""
     await pay(sender_of(anvil, rpc, Steps(anvil.mine)), 5, None)

@@ -92,6 +92,7 @@ async def test_the_past_comes_in_order_and_once(anvil: Anvil, rpc: Rpc, emitter:
     consumer.check_canonical(anvil)
 
 
+@pytest.mark.slow
 async def test_a_range_too_large_is_halved_and_grows_again(
     anvil: Anvil, rpc: Rpc, emitter: Emitter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -355,6 +356,7 @@ async def test_a_reorganisation_between_two_requests(
     consumer.check_canonical(anvil)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", range(3))
 async def test_a_deep_reorganisation_while_the_past_is_read(
     anvil: Anvil, emitter: Emitter, moment: int, monkeypatch: pytest.MonkeyPatch

@@ -177,6 +177,7 @@ def served(agent: Agent, cli: Cli, host: Host, kubo: Kubo, pool: Pool, tmp_path:
     return cli
 
 
+@pytest.mark.slow
 def test_the_agent_is_asked_with_one_session_and_no_second_password(served: Cli, agent: Agent) -> None:
     assert len(agent.leases.workloads.kept) == 1
     served.env["LEASEHOLD_PASSWORD"] = ""
@@ -208,6 +209,7 @@ BATCH = (
 )
 
 
+@pytest.mark.slow
 def test_a_job_is_ordered_to_close_and_its_end_is_shown_everywhere(
     served: Cli, agent: Agent, pool: Pool
 ) -> None:
@@ -375,6 +377,7 @@ def test_whoever_follows_leaves_with_the_jobs_exit_code(
         assert "--follow" in served(*BATCH, "--follow", *wrong, wallet=RENTER, ok=False).err
 
 
+@pytest.mark.slow
 def test_what_a_lease_uses_is_shown(served: Cli, agent: Agent, pool: Pool) -> None:
     assert (
         served("metrics", "1", wallet=RENTER).out
@@ -395,6 +398,7 @@ def test_what_a_lease_uses_is_shown(served: Cli, agent: Agent, pool: Pool) -> No
     assert [reading["at"] for reading in answer["readings"]] == [60, 120, 180]
 
 
+@pytest.mark.slow
 def test_a_container_is_stopped_and_started_by_its_tenant_who_pays_all_the_same(
     served: Cli, agent: Agent
 ) -> None:
@@ -417,6 +421,7 @@ def test_a_container_is_stopped_and_started_by_its_tenant_who_pays_all_the_same(
     assert "only one that is billed" in over
 
 
+@pytest.mark.slow
 def test_commands_run_with_their_input_output_and_exit_code(served: Cli) -> None:
     ran = served("exec", "1", "--env", "WHO=me", "--", "sh", "-c", "cat; echo $WHO; echo bad >&2", wallet=RENTER,
                  typed="piped\n")  # fmt: skip
@@ -435,6 +440,7 @@ def test_a_stranger_is_told_nothing(served: Cli) -> None:
     assert served("show", "1", "--json", wallet="provider").json["agent"] is None
 
 
+@pytest.mark.slow
 def test_ssh_pins_the_key_of_the_contact_document(
     served: Cli, agent: Agent, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -453,6 +459,7 @@ def test_ssh_pins_the_key_of_the_contact_document(
     assert Path(document["known_hosts"]).read_text().startswith("[127.0.0.1]:")
 
 
+@pytest.mark.slow
 def test_ssh_without_a_key_of_the_workload(
     served: Cli, agent: Agent, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -466,6 +473,7 @@ def test_ssh_without_a_key_of_the_workload(
     assert not list(served.home.glob("leasehold-ssh-*"))
 
 
+@pytest.mark.slow
 def test_ssh_to_an_agent_that_is_gone_is_one_sentence(
     served: Cli, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -513,11 +521,13 @@ def test_ssh_takes_no_password_from_what_is_meant_for_the_command(served: Cli, t
     assert b"There is nobody to ask for the password" in done.stderr
 
 
+@pytest.mark.slow
 def test_closing_warns_of_results_that_nobody_has(served: Cli) -> None:
     warned = served("close", "1", "--dry-run", wallet=RENTER)
     assert "Nobody has its results yet" in warned.err
 
 
+@pytest.mark.slow
 def test_waiting_shows_what_the_agent_is_doing(served: Cli, agent: Agent, host: Host, pool: Pool) -> None:
     tenant = pool.anvil.accounts[1].address
 
@@ -629,6 +639,7 @@ def test_following_logs_ends_with_ctrl_c(served: Cli, agent: Agent, tmp_path: Pa
         assert b"Traceback" not in said
 
 
+@pytest.mark.slow
 def test_volumes_are_listed_exported_imported_and_removed(
     served: Cli, agent: Agent, kubo: Kubo, tmp_path: Path
 ) -> None:

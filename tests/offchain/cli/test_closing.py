@@ -96,6 +96,7 @@ def test_closing_takes_what_was_said(
     assert lease("wallet", "balance", "--json", wallet=RENTER).json["ledger"] == dry.json["unused"]
 
 
+@pytest.mark.slow
 def test_rejecting_takes_what_was_said_and_is_refused_when_it_is_too_late(
     lease: Cli, host: Host, pool: Pool
 ) -> None:

@@ -28,6 +28,7 @@ def lab(market: Cli, pool: Pool) -> dict[str, str]:
     return people
 
 
+@pytest.mark.slow
 def test_a_delegate_rents_up_to_its_cap_from_the_others_ledger(
     market: Cli, lab: dict[str, str], pool: Pool, host: Host
 ) -> None:

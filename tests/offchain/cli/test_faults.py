@@ -49,6 +49,7 @@ def test_the_scale_that_an_operator_is_shown_is_the_contracts() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_outage_is_reported_ended_and_settled_from_the_command_line(leased: Cli, pool: Pool) -> None:
     assert (
         "`leasehold-agent report`"
@@ -116,6 +117,7 @@ def test_an_outage_is_taken_off_the_bill_before_the_lease_ends(leased: Cli, pool
     assert leased("fault", "1", "--json").json["losses"][0]["part"] == "2"
 
 
+@pytest.mark.slow
 def test_a_provider_gives_an_outages_time_back_to_have_his_cells(leased: Cli, pool: Pool) -> None:
     pool.anvil.advance(21 * 3_600)
     leased("provider", "report", "1", "--yes", wallet=OPERATOR)
@@ -131,6 +133,7 @@ def test_a_provider_gives_an_outages_time_back_to_have_his_cells(leased: Cli, po
     assert ledger(leased, PROVIDER) == pytest.approx(2.5 * (24 - 1 / 6) * 0.97, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_an_outage_that_lasts_is_filed_by_anybody_and_goes_on(leased: Cli, pool: Pool) -> None:
     leased("provider", "report", "1", "--yes", wallet=OPERATOR)
     pool.anvil.advance(120 * 3_600 + 1)
@@ -147,6 +150,7 @@ def test_an_outage_that_lasts_is_filed_by_anybody_and_goes_on(leased: Cli, pool:
     assert ledger(leased, RENTER) == pytest.approx(25 * 82_800 / (120 * 3_600), rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_challenge_that_nobody_answers_shows_an_outage_and_pays_the_challenger(
     leased: Cli, pool: Pool
 ) -> None:
@@ -181,6 +185,7 @@ def test_a_challenge_that_nobody_answers_shows_an_outage_and_pays_the_challenger
     )  # 4 % of 200: a quarter for half of the machine, a tenth for whoever asked
 
 
+@pytest.mark.slow
 def test_a_question_that_nobody_proved_is_over(leased: Cli, pool: Pool) -> None:
     leased("wallet", "deposit", "20", "--yes", wallet=RENTER)
     leased("challenge", "1", "--yes", wallet=RENTER)
@@ -197,6 +202,7 @@ def test_a_question_that_nobody_proved_is_over(leased: Cli, pool: Pool) -> None:
     assert leased("faults", "--json").json == []
 
 
+@pytest.mark.slow
 def test_a_challenge_is_answered_by_the_operator_or_with_its_proof(leased: Cli, pool: Pool) -> None:
     assert "not challenged" in leased("provider", "answer", "1", "--yes", wallet=OPERATOR, ok=False).err
     leased("wallet", "deposit", "20", "--yes", wallet=RENTER)

@@ -49,6 +49,7 @@ def fleet(cli: Cli, hosts: Hosts, *words: str, ok: bool = True, typed: str = "")
     return done.code, done.out, done.err
 
 
+@pytest.mark.slow
 def test_it_is_shown_asked_once_and_done(cli: Cli, hosts: Hosts) -> None:
     code, out, err = fleet(cli, hosts, "join", "--dry-run", ok=False)
     assert code == 8, "one host does not answer"

@@ -102,6 +102,7 @@ def test_two_signatures_pay_out_of_the_ledger_and_one_does_not(lab: Lab) -> None
     assert lab.ledger() == "6"
 
 
+@pytest.mark.slow
 def test_signatures_may_travel_inside_the_proposal(lab: Lab) -> None:
     path = lab.propose("pay", "wallet", "withdraw", "1", "--to", lab.people["ada"])
     lab.cli("group", "approve", str(path), "--add", "--yes", wallet="ada")
@@ -154,6 +155,7 @@ def test_who_is_no_signer_and_what_was_tampered_with_is_refused(lab: Lab) -> Non
     assert lab.cli("group", "approve", str(path), wallet="ada", ok=False).code == 12
 
 
+@pytest.mark.slow
 def test_a_proposal_that_waited_too_long_is_proposed_again(lab: Lab, pool: Pool) -> None:
     path = lab.propose("pay", "wallet", "withdraw", "1", "--to", lab.people["ada"])
     signatures = lab.signed(path, "ada", "grace")
@@ -172,6 +174,7 @@ def test_a_group_pays_from_its_ledger_alone(lab: Lab) -> None:
     assert "holds 10 TUSD" in refused.err
 
 
+@pytest.mark.slow
 def test_tokens_that_were_sent_to_the_address_itself_come_back(lab: Lab, pool: Pool) -> None:
     from .chain_calls import send_tokens
 
@@ -187,6 +190,7 @@ def test_tokens_that_were_sent_to_the_address_itself_come_back(lab: Lab, pool: P
     assert "0 TUSD lie" in lab.cli("group", "rescue", "lab", "all", ok=False).err
 
 
+@pytest.mark.slow
 def test_other_signers_take_the_ledger_over(lab: Lab) -> None:
     path = lab.folder / "rotate.json"
     told = lab.cli(

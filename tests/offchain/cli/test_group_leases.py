@@ -39,6 +39,7 @@ def lease(lab: Lab, host: Host) -> str:
     return str(shown)
 
 
+@pytest.mark.slow
 def test_a_group_rents_extends_and_closes(lab: Lab, host: Host, pool: Pool) -> None:
     path = lab.propose("rent", *RENT)
     seen = lab.cli("group", "approve", str(path), "--dry-run", wallet="grace")
@@ -68,6 +69,7 @@ def test_a_group_rents_extends_and_closes(lab: Lab, host: Host, pool: Pool) -> N
     assert again["id"] == "1.1"
 
 
+@pytest.mark.slow
 def test_a_gang_of_a_groups_is_one_proposal(lab: Lab, host: Host) -> None:
     join_another(lab.cli, host, operator=8)
     path = lab.propose("gang", *RENT, "--gang", "2")
@@ -78,6 +80,7 @@ def test_a_gang_of_a_groups_is_one_proposal(lab: Lab, host: Host) -> None:
     assert lab.run(path, "ada", "grace")["leases"] == ["1", "2"]
 
 
+@pytest.mark.slow
 def test_what_the_ledger_cannot_pay_is_said_before_anybody_signs(lab: Lab) -> None:
     refused = lab.cli("rent", "--for", "20h", *RENT[3:], "--as-group", "lab", wallet="ada", ok=False)
     assert refused.code == 9
@@ -91,6 +94,7 @@ def test_what_the_ledger_cannot_pay_is_said_before_anybody_signs(lab: Lab) -> No
     assert "may take 0 TUSD from the wallet and 3 TUSD are needed" in late
 
 
+@pytest.mark.slow
 def test_a_group_lets_a_student_rent_within_a_cap(lab: Lab) -> None:
     student = lab.people["barbara"]
     lab.run(

@@ -55,6 +55,7 @@ def test_a_ledgers_account_becomes_a_wallet(cli: Cli, ledger: LedgerEmulator, po
     assert (unlocked.code, "nothing can be unlocked" in unlocked.err) == (5, True)
 
 
+@pytest.mark.slow
 def test_renting_is_three_confirmations_and_then_two(market: Cli, ledger: LedgerEmulator, pool: Pool) -> None:
     """A session with the agents, once; a permit, which shows whom it lets take how much; and the transaction."""
     add(market, ledger)
@@ -79,6 +80,7 @@ def test_renting_is_three_confirmations_and_then_two(market: Cli, ledger: Ledger
     assert (left["ledger"], float(left["wallet"]) > 999_999) == ("0", True), "all but a fee for holding"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("app", "says"),
     [
@@ -122,6 +124,7 @@ def test_an_address_that_its_owner_does_not_confirm_is_not_kept(cli: Cli, ledger
     assert not (cli.home / "keys" / "vault.age").exists()
 
 
+@pytest.mark.slow
 def test_a_doctor_asks_the_device(cli: Cli, ledger: LedgerEmulator) -> None:
     add(cli, ledger)
     well = {one["what"]: one for one in cli("doctor", "--json", wallet="vault", ok=False).json}["wallet"]

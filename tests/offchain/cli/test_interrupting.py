@@ -46,6 +46,7 @@ def ctrl_c(when: Callable[[], object]) -> Iterator[None]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_at_the_password(market: Cli, tmp_path: Path) -> None:
     """With a terminal of its own: that is where a password is asked for, and where Ctrl-C comes from."""
     ours, theirs = pty.openpty()

@@ -25,6 +25,7 @@ def test_it_says_what_it_costs_at_most_and_sends_nothing(market: Cli) -> None:
     assert not (market.home / "kept-leases").exists()
 
 
+@pytest.mark.slow
 def test_it_is_opened_for_its_first_time_and_extended_to_the_last_and_no_further(
     market: Cli, host: Host, pool: Pool
 ) -> None:

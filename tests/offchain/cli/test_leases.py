@@ -31,6 +31,7 @@ def lease(market: Cli, host: Host) -> str:
     return shown
 
 
+@pytest.mark.slow
 def test_a_lease_is_listed_and_shown_with_its_bill(market: Cli, lease: str, pool: Pool) -> None:
     pool.anvil.advance(1_800)
     (listed,) = market("leases", "--json", wallet=RENTER).json
@@ -48,6 +49,7 @@ def test_a_lease_is_listed_and_shown_with_its_bill(market: Cli, lease: str, pool
     assert "no running lease" in market("leases", wallet=PROVIDER).out
 
 
+@pytest.mark.slow
 def test_extending_costs_what_was_said(market: Cli, lease: str) -> None:
     dry = market("extend", lease, "1h", "--dry-run", "--json", wallet=RENTER).json
     assert dry["cost"] == "2.5"
@@ -90,6 +92,7 @@ def test_closing_pays_for_the_seconds_and_returns_the_rest(market: Cli, lease: s
     assert "settled" in shown
 
 
+@pytest.mark.slow
 def test_rejecting_inside_the_trial_keeps_the_hold_fee(market: Cli, lease: str, pool: Pool) -> None:
     pool.anvil.advance(300)
     assert "Rejecting lease 1 costs" in market("reject", lease, "--dry-run", wallet=RENTER).out
@@ -111,6 +114,7 @@ def test_a_dry_run_needs_no_key(market: Cli, lease: str, tmp_path: Path) -> None
     assert "password" in market(*close, "--yes", wallet=RENTER, ok=False).err
 
 
+@pytest.mark.slow
 def test_only_the_tenant_closes_and_unknown_leases_are_said(market: Cli, lease: str) -> None:
     stranger = market("close", lease, "--yes", wallet=PROVIDER, ok=False)
     assert stranger.code == 4
@@ -128,6 +132,7 @@ def test_a_workload_is_replaced(market: Cli, lease: str) -> None:
     assert replaced["transaction"].startswith("0x")
 
 
+@pytest.mark.slow
 def test_the_provider_collects_gives_notice_and_sees_it_all(market: Cli, lease: str, pool: Pool) -> None:
     early = market("provider", "claim", "--yes", "--json", wallet=PROVIDER).json
     assert early["claimed"] == early["closed"] == []
@@ -152,6 +157,7 @@ def test_the_provider_collects_gives_notice_and_sees_it_all(market: Cli, lease: 
     assert over.code == 2
 
 
+@pytest.mark.slow
 def test_notice_that_the_ledger_cannot_pay_is_refused(market: Cli, host: Host) -> None:
     wish = ("--for", "1d", "--image", IMAGE, "--allow-unverified", "--no-wait", "--yes")
     market("rent", *wish, wallet=RENTER)
@@ -240,6 +246,7 @@ def written(root: Path, text: str) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_a_former_tenant_is_told_at_once_that_no_results_will_come(
     market: Cli, lease: str, pool: Pool, tmp_path: Path
 ) -> None:

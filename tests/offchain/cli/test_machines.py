@@ -101,6 +101,7 @@ def test_a_node_that_is_gone_is_told_as_ever(market: Cli) -> None:
     assert "No RPC endpoint answers" in refused.err
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_for_it_that_takes_long(cli: Cli) -> None:
     assert "The pool has no machine yet" in cli("machines").out
     assert imported_by("machines", **cli.environment()) == []

@@ -50,6 +50,7 @@ def second(market: Cli, host: Host, tmp_path: Path, pool: Pool) -> int:
     return number
 
 
+@pytest.mark.slow
 def test_a_share_grows_and_shrinks_for_what_was_said(market: Cli, lease: str, pool: Pool) -> None:
     dry = market("resize", lease, "1", "--dry-run", "--json", wallet=RENTER)
     assert "1/2 becomes 1" in dry.err
@@ -97,6 +98,7 @@ def test_moving_closes_and_opens_in_one_transaction(market: Cli, lease: str, sec
     assert "no machine 7" in unknown.err
 
 
+@pytest.mark.slow
 def test_a_lease_of_a_machine_that_is_down_fails_over(
     market: Cli, second: int, host: Host, pool: Pool
 ) -> None:

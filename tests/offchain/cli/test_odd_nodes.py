@@ -142,6 +142,7 @@ def typed(
         yield Typed(market, node, name, pool.anvil, asyncio.run(sources()))
 
 
+@pytest.mark.slow
 @every_kind
 def test_each_command_ends_and_what_is_sent_happens_once(typed: Typed, name: str) -> None:
     """Where one ends with an error although it has sent something, the error says so."""
@@ -156,6 +157,7 @@ def test_each_command_ends_and_what_is_sent_happens_once(typed: Typed, name: str
         assert done == 1 if code == 0 else done == 0 or "sent" in said, (command, code, said)
 
 
+@pytest.mark.slow
 def test_an_index_that_believed_a_lie_is_built_anew(market: Cli, host: Host, pool: Pool) -> None:
     """An event stands where the next one belongs; no command that reads the chain ended well any more."""
     market(*RENT, wallet=RENTER)

@@ -31,6 +31,7 @@ def without_lens(cli: Cli, tmp_path: Path) -> Cli:
     return cli
 
 
+@pytest.mark.slow
 def test_the_table_of_powers_is_read_from_the_chain(owned: Cli, pool: Pool) -> None:
     owner = pool.anvil.accounts[0].address
     table = owned("pool", "trust", "--json").json
@@ -78,6 +79,7 @@ def test_rules_that_are_about_to_change_are_not_accepted_unread(owned: Cli, mark
     market(*terms, wallet=PROVIDER)
 
 
+@pytest.mark.slow
 def test_parameters_are_proposed_with_their_difference_and_inside_their_bounds(
     owned: Cli, pool: Pool
 ) -> None:

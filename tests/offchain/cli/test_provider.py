@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from hashlib import sha256
 
+import pytest
+
 from leasehold.chain import LocalSigner
 from leasehold.market import canonical
 
@@ -78,6 +80,7 @@ def test_the_operator_is_sent_gas_money(cli: Cli, host: Host, kubo: Kubo) -> Non
     assert status["machines"][0]["stake"] == "100"
 
 
+@pytest.mark.slow
 def test_bad_joins_name_what_is_wrong(cli: Cli, host: Host, kubo: Kubo) -> None:
     cli.ipfs = kubo.api
     file = str(host.path)
@@ -109,6 +112,7 @@ def cli_terms(market: Cli, *args: str) -> str:
     return market("provider", "terms", "1", *args, wallet=PROVIDER).out
 
 
+@pytest.mark.slow
 def test_a_machine_is_withheld_delisted_retired_and_unstaked(market: Cli, pool: Pool) -> None:
     def provider(*args: str, ok: bool = True) -> str:
         ran = market("provider", *args, "--yes", wallet=PROVIDER, ok=ok)

@@ -1,4 +1,3 @@
-// @vitest-environment node
 import { expect, test } from "vitest";
 import type { AgentClient } from "../../src/agent";
 import { filesIn } from "../../src/agent";

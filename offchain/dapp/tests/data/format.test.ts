@@ -1,4 +1,3 @@
-// @vitest-environment node
 import { readFileSync, writeFileSync } from "node:fs";
 import { bytesToHex, hexToBytes } from "viem";
 import { expect, test } from "vitest";

@@ -1,4 +1,3 @@
-// @vitest-environment node
 import { Encrypter } from "age-encryption";
 import { expect, test } from "vitest";
 import {

@@ -43,7 +43,7 @@ let told: Frame[];
 let links: Link[];
 let link: LiveLink;
 
-const last = <Made>(made: Made[]): Made => made[made.length - 1] as Made;
+const last = <Made,>(made: Made[]): Made => made[made.length - 1] as Made;
 
 beforeEach(() => {
   vi.useFakeTimers();
