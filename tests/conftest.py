@@ -30,6 +30,16 @@ settings.load_profile("any machine")
 LONGEST_FIRST = ("e2e", "scripts", "adversary", "agent")
 
 
+LONGEST_ID = 80
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Of a value that is long only its beginning names the test: one of 16 MiB made each worker send 64 MiB of names."""
+    if isinstance(val, str | bytes) and len(val) > LONGEST_ID:
+        return f"{val[:LONGEST_ID]!r} and so on"
+    return None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Files of the long areas first, in a worker of several; else as they stand, cheapest first."""
     if hasattr(config, "workerinput"):

@@ -59,6 +59,7 @@ async def taken(chain: PoolChain, tmp_path: Path) -> AsyncIterator[Taken]:
         yield Taken(chain, gate, seen)
 
 
+@pytest.mark.slow
 async def test_it_was_seen_up_to_a_block(taken: Taken) -> None:
     assert isinstance(taken.seen.seen, Block)
     assert taken.seen.tenant == taken.chain.address(TENANT)

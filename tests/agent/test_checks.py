@@ -457,6 +457,7 @@ def _deployment(folder: Path) -> Path:
     ).save(folder)
 
 
+@pytest.mark.slow
 async def test_a_host_that_is_well(docker_engine: Engine, kubo: Kubo, chain: Any, tmp_path: Path) -> None:
     """Against a peer of its own, which tries no ports of its own host."""
     peer = MeasuringPeer()

@@ -95,6 +95,7 @@ def claimant(account: str, server: str, password: str = PASSWORD) -> Claimant:
     return Claimant(account, RegistryLogin(server=server, username=USERNAME, password=password))
 
 
+@pytest.mark.slow
 async def test_a_login_fetches_what_nobody_else_gets(
     registry: Registry, secret: str, docker_engine: DevEngine, tmp_path: Path
 ) -> None:

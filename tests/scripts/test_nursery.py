@@ -52,6 +52,7 @@ def test_it_ends_and_says_as_the_installed_script(nursery, env, command, argumen
     assert (forked.returncode, forked.stdout, forked.stderr) == (plain.returncode, plain.stdout, plain.stderr)
 
 
+@pytest.mark.slow
 def test_each_is_a_process_of_its_own(nursery, env, tmp_path):
     """One waits for its password while another comes and goes; then it has its input, and its own home."""
     ours, theirs = os.pipe()

@@ -65,6 +65,7 @@ def test_a_delegate_rents_up_to_its_cap_from_the_others_ledger(
     assert "no delegate" in market("delegate", "revoke", lab["ada"], "--yes", wallet="renter", ok=False).err
 
 
+@pytest.mark.slow
 def test_what_cannot_be_a_delegate_is_said(market: Cli, lab: dict[str, str]) -> None:
     cap = ("--cap", "1", "--yes")
     assert (

@@ -182,6 +182,7 @@ def test_another_pool_is_made_and_can_be_used(cli: Cli, tmp_path: Path) -> None:
     assert cli("machines", "--json").json == []
 
 
+@pytest.mark.slow
 def test_a_group_owns_a_pool(owned: Cli, pool: Pool, tmp_path: Path) -> None:
     people = add_wallets(owned, pool)
     signers = [part for name in ("ada", "grace") for part in ("--signer", people[name])]

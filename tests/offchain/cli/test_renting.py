@@ -15,6 +15,7 @@ from .test_rent import IMAGE, RENT, balance, lease_of
 OPEN = (*RENT, "--no-wait", "--json")
 
 
+@pytest.mark.slow
 def test_a_gang_opens_whole_or_not_at_all(market: Cli, host: Host, pool: Pool) -> None:
     second = join_another(market, host, operator=8)
     quote = market(*RENT, "--gang", "2", "--dry-run", "--json", wallet="renter").json
@@ -60,6 +61,7 @@ def test_a_spot_lease_costs_the_spot_price_where_there_is_one(market: Cli, pool:
     assert lease_of(pool, int(told["number"])).spot
 
 
+@pytest.mark.slow
 def test_a_standby_gets_the_same_workload(market: Cli, host: Host, pool: Pool) -> None:
     from leasehold.chain import backup_digest
 

@@ -93,6 +93,7 @@ def test_a_dry_run_shows_the_first_machine_and_the_bounds(market: Cli, tmp_path:
     assert (shorter["duration"], shorter["deposit"]) == (4_320, "3")
 
 
+@pytest.mark.slow
 def test_init_asks_nothing_without_a_terminal_and_doctor_tries_it(
     market: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,6 +35,7 @@ def test_a_new_wallet_has_a_keystore_and_an_age_key_under_one_password(cli: Cli,
     assert again.code == 5
 
 
+@pytest.mark.slow
 def test_an_existing_key_can_be_taken_in(cli: Cli, pool: Pool, tmp_path: Path) -> None:
     key = tmp_path / "key"
     key.write_text(pool.anvil.accounts[3].key)

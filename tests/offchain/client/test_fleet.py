@@ -341,6 +341,7 @@ async def test_no_more_is_taken_than_was_agreed_to(
 # ------------------------------------------------------------------------------------------------------------ updating
 
 
+@pytest.mark.slow
 async def test_what_has_changed_is_published_and_the_file_says_the_terms(
     chain: PoolChain, opened: Opening, farm: Fleet, hosts: Hosts, tmp_path: Path
 ) -> None:

@@ -140,6 +140,7 @@ async def test_it_tells_each_cause_once_and_extends_once(chain: PoolChain, rente
     assert told.kinds.count("outage") == 1  # no agent answers
 
 
+@pytest.mark.slow
 async def test_two_guards_of_one_wallet_in_two_homes_send_one_transaction(
     chain: PoolChain, renter: PoolClient, elsewhere: PoolClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

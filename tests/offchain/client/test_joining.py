@@ -247,6 +247,7 @@ def kubo(tmp_path: Path) -> Iterator[Kubo]:
         yield node
 
 
+@pytest.mark.slow
 async def test_the_guides_example(chain: PoolChain, machine_file: Path, kubo: Kubo, tmp_path: Path) -> None:
     """Word for word, in a process that has nothing else."""
     (example,) = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text(), re.M | re.S)

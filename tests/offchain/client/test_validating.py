@@ -150,6 +150,7 @@ async def test_a_committee_measures_a_machine(
         await tenant.carry_out(again)
 
 
+@pytest.mark.slow
 async def test_a_quorums_word(chain: PoolChain, opened: Opening, validators: list[PoolClient]) -> None:
     tenant, begin = await opened(1), chain.anvil.timestamp
     chain.anvil.advance(HOUR)

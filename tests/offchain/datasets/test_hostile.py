@@ -299,6 +299,7 @@ async def test_a_node_that_ends_in_mid_stream_says_nothing_of_the_data(head: byt
             await ipfs.fetch(cid_of_digest(HELLO), tmp_path / "copy")
 
 
+@pytest.mark.slow
 async def test_a_node_that_hangs_says_nothing_of_the_data_either(tmp_path: Path) -> None:
     async def hangs(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()

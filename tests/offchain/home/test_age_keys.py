@@ -34,6 +34,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     monkeypatch.setattr(pyrage.passphrase, "decrypt", decrypt)
 
 
+@pytest.mark.slow
 async def test_a_key_is_opened_by_its_password_alone(keys: AgeKeys) -> None:
     recipient = await keys.new("ada", PASSWORD)
     assert str(pyrage.x25519.Identity.from_str(await keys.identity("ada", PASSWORD)).to_public()) == recipient
@@ -49,6 +50,7 @@ async def test_a_machine_that_is_busy_for_a_moment_opens_it(
     assert (await keys.identity("ada", PASSWORD)).startswith("AGE-SECRET-KEY-")
 
 
+@pytest.mark.slow
 async def test_a_machine_that_stays_busy_does_not_blame_the_password(
     keys: AgeKeys, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -185,6 +185,7 @@ def test_a_list_that_no_folder_has(what: str) -> None:
         b"leasehold code 1\n" + struct.pack(">BHqQHH", 1, 0, 0, 2**64 - 1, 1, 0) + b"a",
         bytes((16 << 20) + 1),
     ],
+    ids=["nothing", "JSON", "half a line", "a kind that is none", "a size that is none", "too much"],
 )
 def test_bytes_that_are_no_list(data: bytes) -> None:
     with pytest.raises(CodeInvalid):

@@ -8,6 +8,8 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 from .conftest import OTHER, World
 
 GUIDE = Path(__file__).parents[4] / "docs/guides/your-own-web3.md"
@@ -29,6 +31,7 @@ async def run(program: str, environment: dict[str, str], folder: Path) -> str:
     return said.decode()
 
 
+@pytest.mark.slow
 async def test_its_programs_do_what_it_says(world: World, tmp_path: Path) -> None:
     programs = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     assert len(programs) == 2
