@@ -30,11 +30,11 @@ settings.load_profile("any machine")
 LONGEST_FIRST = ("e2e", "scripts", "adversary", "agent")
 
 
-LONGEST_ID = 80
+LONGEST_ID = 40
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Of a value that is long only its beginning names the test: one of 16 MiB made each worker send 64 MiB of names."""
+    """A long value names its test by its beginning alone: one of 16 MiB made each worker send 64 MiB of names."""
     if isinstance(val, str | bytes) and len(val) > LONGEST_ID:
         return f"{val[:LONGEST_ID]!r} and so on"
     return None
