@@ -32,7 +32,7 @@ async def answering(scope: Scope, receive: Receive, send: Send) -> None:
 
 @pytest.fixture
 async def connect(request: pytest.FixtureRequest) -> AsyncIterator[Opened]:
-    given = getattr(request, "param", {})
+    given = dict(getattr(request, "param", {}))
     listening = socket.create_server(("127.0.0.1", 0))
     http = bounded(given.pop("proxies", ()), **given)
     config = uvicorn.Config(
