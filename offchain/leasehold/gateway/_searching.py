@@ -46,7 +46,7 @@ class PlainSearches:
 
 
 def _is_search(scope: Scope) -> bool:
-    return scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == _PATH
+    return bool(scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == _PATH)
 
 
 def _page(scope: Scope) -> bytes | None:
