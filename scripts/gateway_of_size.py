@@ -58,7 +58,10 @@ async def _fill(kept: Path, machines: int, leases: int) -> None:
 
 def serve(folder: Path, port: int, machines: int) -> None:
     """Serve a filled index until killed."""
-    asyncio.run(_serve(folder, port, machines))
+    from leasehold.gateway import loop_factory
+
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(_serve(folder, port, machines))
 
 
 async def _serve(folder: Path, port: int, machines: int) -> None:

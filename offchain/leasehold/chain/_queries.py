@@ -152,14 +152,13 @@ class Queries:
         """What has a version in block `first` or later; what a rollback took away is not in it."""
         rows = {
             name: await self._rows(
-                sa.select(table.c[name])
-                .where(table.c.pool == self.pool_key, table.c.place >= tables.place_of(first))
-                .distinct()
-                .order_by(table.c[name])
+                sa.select(table.c[name]).where(
+                    table.c.pool == self.pool_key, table.c.place >= tables.place_of(first)
+                )
             )
             for name, table in (("machine", tables.machines), ("lease", tables.leases))
         }
-        return Changed(*([row[name] for row in some] for name, some in rows.items()))
+        return Changed(*(sorted({row[name] for row in some}) for name, some in rows.items()))
 
     async def leases(
         self,

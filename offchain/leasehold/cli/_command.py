@@ -41,7 +41,7 @@ from leasehold.cli._options import (
     Yes,
 )
 from leasehold.cli._output import Output
-from leasehold.cli._run import run
+from leasehold.cli._run import LoopFactory, run
 from leasehold.cli._settings import Settings, load_settings
 from leasehold.errors import KeyMissing, SettingsError, WalletError
 from leasehold.home import Home, Kind
@@ -234,9 +234,13 @@ VERBS: Final[dict[str, dict[str, Verb]]] = {}
 
 
 def shared(
-    options: Options, name: str | None = None, kind: type[TyperCommand] = TyperCommand, **settings: Any
+    options: Options,
+    name: str | None = None,
+    kind: type[TyperCommand] = TyperCommand,
+    loop: Callable[[], LoopFactory | None] = lambda: None,
+    **settings: Any,
 ) -> Callable[[Command[P]], Callable[..., None]]:
-    """Make a command of an async function, with these options besides its own."""
+    """Make a command of an async function, with these options besides its own. loop: says what makes its event loop."""
     assert options <= _KNOWN.keys(), options - _KNOWN.keys()
     taken = [parameter for known, parameter in _KNOWN.items() if known in options]
 
@@ -261,7 +265,8 @@ def shared(
         def command(ctx: typer.Context, **typed: Any) -> None:
             call = Invocation.of(ctx, **{parameter.name: typed.pop(parameter.name) for parameter in taken})
             interrupted = lambda: call.out.if_interrupted  # noqa: E731
-            run(begun(call, typed), debug=call.given.debug, if_interrupted=interrupted)
+            factory = loop()
+            run(begun(call, typed), debug=call.given.debug, if_interrupted=interrupted, loop_factory=factory)
 
         context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
         _looks(command, function, [context, *map(_as_typed, spread), *taken])

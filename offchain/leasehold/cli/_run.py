@@ -58,18 +58,23 @@ def broken_off(error: OSError) -> int:
     return 1
 
 
+LoopFactory = Callable[[], asyncio.AbstractEventLoop]
+
+
 def run(
     command: Coroutine[object, object, int | None],
     *,
     debug: bool = False,
     if_interrupted: Callable[[], str] = lambda: "Interrupted.",
+    loop_factory: LoopFactory | None = None,
 ) -> None:
     """Run a command to its end and leave with its exit code; `None` counts as 0.
 
-    if_interrupted: what Ctrl-C has left, asked when it comes.
+    if_interrupted: what Ctrl-C has left, asked when it comes. loop_factory: makes its event loop; asyncio's, if `None`.
     """
     try:
-        code = asyncio.run(command)
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
+            code = runner.run(command)
     except LeaseholdError as error:
         if debug:
             raise

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from leasehold.cli._command import ANSWERS, PASSWORD_FILE, Invocation, shared
 from leasehold.cli._options import option
+from leasehold.cli._run import LoopFactory
 from leasehold.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -53,7 +54,16 @@ class GaslessOptions:
         return GaslessSettings(signer, price, payee)
 
 
-@shared(ANSWERS | PASSWORD_FILE, "run")
+def _loop() -> LoopFactory | None:
+    """The gateway's own, unless its packages are not here, which the command says."""
+    try:
+        from leasehold.gateway import loop_factory  # here: help does without
+    except ModuleNotFoundError:
+        return None
+    return loop_factory()
+
+
+@shared(ANSWERS | PASSWORD_FILE, "run", loop=_loop)
 async def run_gateway(
     call: Invocation,
     listen: Annotated[

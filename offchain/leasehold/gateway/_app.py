@@ -26,6 +26,7 @@ from leasehold.gateway._opening import opened
 from leasehold.gateway._pool_routes import router as pools
 from leasehold.gateway._problems import MEDIA_TYPE, ProblemDocument, answer_problems
 from leasehold.gateway._provider_routes import router as providers
+from leasehold.gateway._searching import PlainSearches
 from leasehold.gateway._settings import GatewaySettings
 from leasehold.gateway._site import serve_site
 
@@ -67,6 +68,7 @@ def create_app(settings: GatewaySettings, *, opening: Opening = opened) -> FastA
         },
     )
     app.state.counted = Counter[int]()
+    app.add_middleware(PlainSearches)
     app.add_middleware(Front, settings=settings, counted=app.state.counted)
     answer_problems(app)
     for router in (health, pools, machines, leases, figures, providers, committee, groups, documents, live):

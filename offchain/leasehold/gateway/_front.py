@@ -45,6 +45,7 @@ SECURITY: Final = (
     ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 )
+_SECURITY_RAW: Final = tuple((name.lower().encode(), value.encode()) for name, value in SECURITY)
 
 
 class Front:
@@ -126,17 +127,21 @@ class Front:
 
     def _origin(self, scope: Scope) -> str | None:
         """The page elsewhere that may read the answer, if one asks."""
+        if not self._origins:
+            return None
         said = [value for name, value in scope["headers"] if name == b"origin"]
         origin = said[0].decode("latin-1") if len(said) == 1 else ""
         return origin if origin in self._origins else None
 
 
 def _put_headers(message: Message, origin: str | None, *, shared: bool) -> None:
-    headers = MutableHeaders(raw=message["headers"])
-    for name, value in SECURITY:
-        headers.setdefault(name, value)
-    if shared:
-        headers.append("Vary", "Origin")
+    said = {name.lower() for name, _ in message["headers"]}
+    raw = [*message["headers"], *(header for header in _SECURITY_RAW if header[0] not in said)]
+    message["headers"] = raw
+    if not shared:  # and so no page elsewhere, either
+        return
+    headers = MutableHeaders(raw=raw)
+    headers.append("Vary", "Origin")
     if origin is not None:
         headers["Access-Control-Allow-Origin"] = origin
         headers["Access-Control-Expose-Headers"] = _EXPOSED

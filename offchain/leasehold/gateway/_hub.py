@@ -1,17 +1,21 @@
 """Who is told what as it happens: topics, and for each listener a queue of bounded length.
 
-A frame is written once for all who hear it. A listener who does not read fast enough is let go: he comes again and asks
-for what is, which is all that he needs. Nothing waits for him, and he fills nobody's memory.
+A frame is written once for all who hear it, and what happened at once is told at once. A listener for whom nothing
+waits has it straight from here, where his connection takes it; whoever is behind has a queue. A listener who does not
+read fast enough is let go: he comes again and asks for what is, which is all that he needs. Nothing waits for him, and
+he fills nobody's memory.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
 from typing import Final
 
 import orjson
+from websockets.frames import Frame, Opcode
 
 QUEUE: Final = 64
 """Frames that a listener may be behind."""
@@ -19,18 +23,49 @@ MOST_TOPICS: Final = 64
 """That one listener hears."""
 _AT_ONCE: Final = 32  # who are told between two turns of others
 
+Outlet = Callable[[bytes], bool]
+"""Writes what a WebSocket carries, if that can be now, and says whether it did."""
+
+
+class News:
+    """What happened at once, for all who hear of the same of it. frames: one for each topic, as JSON."""
+
+    def __init__(self, frames: tuple[bytes, ...]) -> None:
+        self.frames = frames
+
+    @cached_property
+    def carried(self) -> bytes:
+        """All of them as a server's WebSocket carries them, one message each."""
+        return b"".join(Frame(Opcode.TEXT, frame).serialize(mask=False) for frame in self.frames)
+
 
 class Listener:
-    """One connection. `frame` waits for the next; `None` once he was let go."""
+    """One connection. `frame` waits for the next; `None` once he was let go. outlet: of a connection that has one; it
+    is used while `frame` is waited for, and so never before something that came earlier.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, outlet: Outlet | None = None) -> None:
         self.topics: set[str] = set()
-        self._frames: asyncio.Queue[bytes | None] = asyncio.Queue(QUEUE + 1)
         self.dropped = False
+        self._outlet = outlet
+        self._frames: asyncio.Queue[bytes | None] = asyncio.Queue(QUEUE + 1)
+        self._waits = False
 
     async def frame(self) -> bytes | None:
-        """The next frame, as JSON."""
-        return await self._frames.get()
+        """The next frame, as JSON. What was given before has been written when this is asked for."""
+        self._waits = True
+        try:
+            return await self._frames.get()
+        finally:
+            self._waits = False
+
+    def tell(self, news: News) -> None:
+        """What happened, at once if nothing is between."""
+        free = self._waits and self._frames.empty() and not self.dropped
+        if free and self._outlet is not None and self._outlet(news.carried):
+            return
+        for frame in news.frames:
+            self.offer(frame)
 
     def offer(self, frame: bytes) -> None:
         """A frame for him; the one too many ends it."""
@@ -74,20 +109,28 @@ class Hub:
         return topic in self._by_topic
 
     async def say(self, topic: str, frame: Mapping[str, object]) -> None:
-        """Tell all who hear a topic now: some at a time, so that whoever searches waits for none of a thousand."""
-        listeners = self._by_topic.get(topic)
-        if not listeners:
-            return
-        written, told = orjson.dumps({"topic": topic, **frame}), tuple(listeners)
-        async with self._saying:  # one frame after the other, for each of them
-            for at, listener in enumerate(told):
+        """Tell all who hear a topic now."""
+        await self.tell({topic: frame})
+
+    async def tell(self, happened: Mapping[str, Mapping[str, object]]) -> None:
+        """Tell all who hear some of these topics now, each of them at once of all that he hears, in this order: some at
+        a time, so that whoever searches waits for none of a thousand.
+        """
+        heard: dict[Listener, tuple[str, ...]] = {}
+        for topic in happened:
+            for listener in self._by_topic.get(topic, ()):
+                heard[listener] = (*heard.get(listener, ()), topic)
+        written = {topic: orjson.dumps({"topic": topic, **frame}) for topic, frame in happened.items()}
+        news = {topics: News(tuple(map(written.__getitem__, topics))) for topics in set(heard.values())}
+        async with self._saying:  # one thing after the other, for each of them
+            for at, (listener, topics) in enumerate(heard.items()):
                 if at and at % _AT_ONCE == 0:
                     await asyncio.sleep(0)
-                self._offer(listener, written)
+                self._tell(listener, news[topics])
 
-    def _offer(self, listener: Listener, written: bytes) -> None:
+    def _tell(self, listener: Listener, news: News) -> None:
         before = listener.dropped
-        listener.offer(written)
+        listener.tell(news)
         if listener.dropped and not before:
             self.dropped += 1
             self.leave(listener)

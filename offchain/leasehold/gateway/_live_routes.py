@@ -22,6 +22,7 @@ from starlette.websockets import WebSocketDisconnect
 from leasehold.gateway._errors import GatewayRefusal, TooManyCalls
 from leasehold.gateway._gateway import Gateway, TheGateway, gateway_of
 from leasehold.gateway._hub import MOST_TOPICS, Listener
+from leasehold.gateway._outlets import outlet_of
 from leasehold.gateway._words import block_json
 
 router = APIRouter(prefix="/api/v1", tags=["live"])
@@ -44,7 +45,7 @@ async def live(socket: WebSocket) -> None:
     except GatewayRefusal:
         await socket.close(_LATER)
         return
-    listener = Listener()
+    listener = Listener(outlet_of(socket.scope))
     try:
         with contextlib.suppress(WebSocketDisconnect):  # gone before it was taken in
             await socket.accept()

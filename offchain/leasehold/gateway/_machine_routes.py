@@ -12,7 +12,7 @@ from leasehold.chain import ParamsRecord
 from leasehold.gateway._board import Placed, item
 from leasehold.gateway._errors import NoSuchThing, NotReady
 from leasehold.gateway._gateway import Gateway, TheGateway
-from leasehold.gateway._reading import After, Limit, Search, answered, machine_number, ready
+from leasehold.gateway._reading import MOST_SORT, After, Limit, Search, answered, machine_number, ready
 from leasehold.gateway._words import counts_json, fault_json, quote_json, rating_json, terms_json
 from leasehold.market import Funds, Wish, obstacle, quote
 
@@ -28,7 +28,7 @@ async def machines(
     gateway: TheGateway,
     q: Search = "",
     sort: Annotated[
-        str, Query(max_length=40, description="A field; `-` before it for the largest first.")
+        str, Query(max_length=MOST_SORT, description="A field; `-` before it for the largest first.")
     ] = "price",
     limit: Limit = 50,
     after: After = None,

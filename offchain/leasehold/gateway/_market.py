@@ -178,9 +178,10 @@ class Market:
         return {number: track_of(leases[number], faults[number], ratings[number], now) for number in numbers}
 
     async def _tell(self, head: Block, machines: Collection[int], leases: Collection[int]) -> None:
-        await self._hub.say("block", {"block": block_json(head)})
+        happened: dict[str, dict[str, object]] = {"block": {"block": block_json(head)}}
         if machines:
-            await self._hub.say("machines", self._machines_frame(machines))
+            happened["machines"] = self._machines_frame(machines)
+        await self._hub.tell(happened)
         for lease in leases:
             topic = f"lease:{format_lease(lease)}"
             if self._hub.heard(topic):

@@ -18,6 +18,9 @@ from leasehold.gateway._words import block_json
 
 JSON: Final = "application/json"
 MOST: Final = 200
+MOST_SEARCH: Final = 500
+"""Characters."""
+MOST_SORT: Final = 40
 _CACHE: Final = {"Cache-Control": "no-cache"}
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
@@ -26,7 +29,9 @@ After = Annotated[
     str | None,
     Query(max_length=64, description="What `next` was of the page before this one."),
 ]
-Search = Annotated[str, Query(max_length=500, description="A search, as docs/reference/query.md has it.")]
+Search = Annotated[
+    str, Query(max_length=MOST_SEARCH, description="A search, as docs/reference/query.md has it.")
+]
 
 
 def answered(gateway: Gateway, body: Mapping[str, Any]) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -14,6 +15,7 @@ from leasehold.errors import SettingsError
 from leasehold.gateway._app import create_app
 from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._opening import opened
+from leasehold.gateway._outlets import OutletSocket
 from leasehold.gateway._protocol import bounded
 from leasehold.gateway._settings import GatewaySettings
 from leasehold.market.wire import CHUNK
@@ -36,6 +38,7 @@ def server_of(settings: GatewaySettings, gateway: Gateway) -> uvicorn.Server:
     config = uvicorn.Config(
         create_app(settings, opening=opening),
         http=bounded(settings.proxies),
+        ws=OutletSocket,
         ws_max_size=MOST_FRAME,
         ws_max_queue=16,
         ws_per_message_deflate=False,
@@ -66,6 +69,17 @@ def short_turns() -> Iterator[None]:
         yield
     finally:
         sys.setswitchinterval(before)
+
+
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """What makes the event loop on which a gateway costs least: uvloop's; `None`, which is asyncio's own, where the
+    platform has none. `asyncio.Runner` takes either.
+    """
+    try:
+        import uvloop
+    except ModuleNotFoundError:
+        return None
+    return uvloop.new_event_loop
 
 
 async def serve(

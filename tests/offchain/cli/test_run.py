@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import typer
 
-from leasehold.cli._run import run
+from leasehold.cli._run import LoopFactory, run
 from leasehold.errors import LeaseholdError
+from leasehold.gateway import loop_factory
 from leasehold.market import NoMachineMatches
 
 
@@ -16,6 +17,7 @@ async def ending(error: BaseException | None = None, code: int | None = None) ->
     return code
 
 
+@pytest.mark.parametrize("loop", [None, loop_factory()], ids=["asyncio", "a gateway's"])
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
@@ -27,10 +29,10 @@ async def ending(error: BaseException | None = None, code: int | None = None) ->
     ],
 )
 def test_errors_become_one_sentence_and_a_code(
-    error: BaseException, code: int, said: str, capsys: pytest.CaptureFixture[str]
+    error: BaseException, code: int, said: str, loop: LoopFactory | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(typer.Exit) as caught:
-        run(ending(error))
+        run(ending(error), loop_factory=loop)
     assert caught.value.exit_code == code
     out, err = capsys.readouterr()
     assert out == ""

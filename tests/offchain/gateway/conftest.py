@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -46,8 +47,10 @@ from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._hub import Hub
 from leasehold.gateway._market import Market
 from leasehold.gateway._places import Places
+from leasehold.gateway._serving import loop_factory
 from leasehold.market import Money, canonical
 
+ON_BOTH_LOOPS = frozenset(("test_protocol", "test_outlets"))
 UNIT = 10**6
 HOUR = 3_600
 NOW = 1_800_000_000
@@ -63,6 +66,12 @@ PARAMS = Params(
     }
 )
 TERMS = Terms(2 * UNIT, UNIT, 60, 30 * 86_400, 300, NOW // 86_400 + 300)
+
+
+def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """What is tried over sockets is tried on the loop that a gateway has, and on the one that it has elsewhere."""
+    ours = loop_factory() if item.path.stem in ON_BOTH_LOOPS else None
+    return {"asyncio": asyncio.new_event_loop} | ({} if ours is None else {"uvloop": ours})
 
 
 def hardware(model: str = "NVIDIA H100 80GB HBM3", memory: int = 85_520_809_984, gpus: int = 2) -> bytes:

@@ -10,6 +10,8 @@ from typing import Any
 
 from fastapi import FastAPI
 
+from leasehold.gateway._hub import Outlet
+
 PATIENCE = 60.0
 
 
@@ -70,11 +72,15 @@ def scope_of(kind: str, path: str, query: bytes = b"", address: str = "198.51.10
 
 
 @asynccontextmanager
-async def listening(app: FastAPI, address: str = "198.51.100.1") -> AsyncIterator[Socket]:
-    """A connection to `/api/v1/live`, closed by its client at the end."""
+async def listening(
+    app: FastAPI, address: str = "198.51.100.1", outlet: Outlet | None = None
+) -> AsyncIterator[Socket]:
+    """A connection to `/api/v1/live`, closed by its client at the end. outlet: what its server gives it, if it does."""
     socket = Socket()
     socket.sent.put_nowait({"type": "websocket.connect"})
     scope = scope_of("websocket", "/api/v1/live", address=address)
+    if outlet is not None:
+        scope["extensions"] = {"leasehold.outlet": {"write": outlet}}
     serving = asyncio.create_task(app(scope, socket.receive, socket.send))  # type: ignore[arg-type]
     try:
         yield socket

@@ -27,4 +27,4 @@ def test_the_unit_and_the_container_name_options_that_there_are() -> None:
 def test_the_extra_that_the_container_installs_is_there() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert "[gateway]" in (ROOT / "offchain/gateway.Containerfile").read_text()
-    assert {name.split(">")[0] for name in extras["gateway"]} == {"fastapi", "uvicorn"}
+    assert {name.split(">")[0] for name in extras["gateway"]} == {"fastapi", "uvicorn", "uvloop"}

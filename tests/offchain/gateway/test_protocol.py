@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from devnet.patience import patient
 from leasehold.gateway._front import SECURITY
 from leasehold.gateway._protocol import bounded
-from leasehold.gateway._serving import TURN_SECONDS, short_turns
+from leasehold.gateway._serving import TURN_SECONDS, loop_factory, short_turns
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Opened = Callable[[], Awaitable[Streams]]
@@ -32,7 +32,7 @@ async def answering(scope: Scope, receive: Receive, send: Send) -> None:
 
 @pytest.fixture
 async def connect(request: pytest.FixtureRequest) -> AsyncIterator[Opened]:
-    given = getattr(request, "param", {})
+    given = dict(getattr(request, "param", {}))
     listening = socket.create_server(("127.0.0.1", 0))
     http = bounded(given.pop("proxies", ()), **given)
     config = uvicorn.Config(
@@ -124,3 +124,13 @@ def test_threads_take_short_turns_while_it_serves_and_no_longer() -> None:
         assert sys.getswitchinterval() == pytest.approx(TURN_SECONDS)
         assert before > TURN_SECONDS
     assert sys.getswitchinterval() == before
+
+
+def test_where_there_is_no_uvloop_asyncios_own_loop_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvloop", None)
+    assert loop_factory() is None
+
+
+async def test_the_loop_is_the_one_that_was_made_for_it(request: pytest.FixtureRequest) -> None:
+    module = type(asyncio.get_running_loop()).__module__
+    assert module.startswith("uvloop" if "uvloop" in request.node.name else "asyncio")

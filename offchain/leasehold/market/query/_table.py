@@ -202,7 +202,7 @@ class _Column(ABC):
         known = self._ranks.get(descending)
         if known is None:
             have = [place for place in by_number if self.facts[place] is not None]
-            have.sort(key=self._key, reverse=descending)
+            have.sort(key=self._keys().__getitem__, reverse=descending)
             order = have + [place for place in by_number if self.facts[place] is None]
             rank = [0] * len(order)
             for at, place in enumerate(order):
@@ -214,8 +214,9 @@ class _Column(ABC):
         self._sets.clear()
         self._ranks.clear()
 
-    def _key(self, place: int) -> Any:
-        return self.facts[place]
+    def _keys(self) -> Sequence[Any]:
+        """By what each place is ordered; numbers of all kinds are compared as they are."""
+        return self.facts
 
     @abstractmethod
     def _add(self, place: int, fact: Any) -> None: ...
@@ -236,23 +237,25 @@ class _Words(_Column):
         self._sets_of: dict[str, int] = {}  # of words that many have
         self._long: tuple[str, list[int], list[str]] | None = None
 
-    def _key(self, place: int) -> str:
-        fact = self.facts[place]
-        return fact.casefold() if isinstance(fact, str) else ""
+    def _keys(self) -> Sequence[str]:
+        return [fact.casefold() if isinstance(fact, str) else "" for fact in self.facts]
 
     def _add(self, place: int, fact: str | frozenset[str]) -> None:
         for word in _words(fact):
             if word not in self._having:
                 self._long = None
             self._having[word].add(place)
-            self._sets_of.pop(word, None)
+            if word in self._sets_of:
+                self._sets_of[word] |= 1 << place
 
     def _remove(self, place: int, fact: str | frozenset[str]) -> None:
         for word in _words(fact):
             self._having[word].discard(place)
-            self._sets_of.pop(word, None)
+            if word in self._sets_of:
+                self._sets_of[word] &= ~(1 << place)
             if not self._having[word]:
                 del self._having[word]
+                self._sets_of.pop(word, None)
                 self._long = None
 
     def _find(self, operator: str, operands: tuple[Operand, ...]) -> int:
@@ -308,9 +311,6 @@ class _Numbers(_Column):
         self._sorted: list[tuple[Decimal, int]] = []
         self._before: list[int] | None = None  # of each chunk, the set of those in earlier ones
 
-    def _key(self, place: int) -> Decimal:
-        return _number(self.facts[place])
-
     def _add(self, place: int, fact: int | Decimal) -> None:
         insort(self._sorted, (Decimal(fact), place))
 
@@ -361,23 +361,22 @@ class _Few(_Column):
 
     def __init__(self) -> None:
         super().__init__()
-        self._having: dict[Any, set[int]] = defaultdict(set)
+        self._having: dict[Any, int] = defaultdict(int)  # the set of places, by value
 
     def _add(self, place: int, fact: Any) -> None:
-        self._having[fact].add(place)
+        self._having[fact] |= 1 << place
 
     def _remove(self, place: int, fact: Any) -> None:
-        self._having[fact].discard(place)
+        self._having[fact] &= ~(1 << place)
         if not self._having[fact]:
             del self._having[fact]
 
     def _find(self, operator: str, operands: tuple[Operand, ...]) -> int:
-        held = [places for fact, places in self._having.items() if compare(fact, operator, operands)]
-        return _set_of((place for places in held for place in places), len(self.facts))
-
-
-def _number(fact: Fact) -> Decimal:
-    return Decimal(fact) if isinstance(fact, int | Decimal) else Decimal(0)
+        held = 0
+        for fact, places in self._having.items():
+            if compare(fact, operator, operands):
+                held |= places
+        return held
 
 
 _KINDS: Final[Mapping[FieldKind, Callable[[], _Column]]] = {
