@@ -176,16 +176,21 @@ def decode_logs(raw: Sequence[Mapping[str, Any]]) -> list[Event]:
         and len(topics) == layout.topics
         and len(log["data"]) >= layout.data_length
     ]
-    every = list(_places(known)), [log["topics"] for log in known], [log["data"] for log in known]
+    places, every_topics = list(_places(known)), [log["topics"] for log in known]
+    every_data = [log["data"] for log in known]
     kinds: dict[str, list[int]] = {}
-    for at, log in enumerate(known):
-        kinds.setdefault(log["topics"][0], []).append(at)
+    for at, topics in enumerate(every_topics):
+        kinds.setdefault(topics[0], []).append(at)
     if len(kinds) == 1:
-        return layouts[known[0]["topics"][0]].make(*every)
+        return layouts[every_topics[0][0]].make(places, every_topics, every_data)
     events: list[Any] = [None] * len(known)
-    for kind, places in kinds.items():
-        made = layouts[kind].make(*([column[at] for at in places] for column in every))
-        for at, event in zip(places, made, strict=True):
+    for kind, where in kinds.items():
+        columns = (
+            map(places.__getitem__, where),
+            map(every_topics.__getitem__, where),
+            map(every_data.__getitem__, where),
+        )
+        for at, event in zip(where, layouts[kind].make(*columns), strict=True):
             events[at] = event
     return events
 

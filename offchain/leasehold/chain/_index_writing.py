@@ -107,7 +107,7 @@ def _written(kind: sa.types.TypeEngine[Any], column: Column) -> Iterable[str]:
     if absent:
         texts[None] = "\\N"
     if len(texts) == 1:
-        return itertools.repeat(*texts.values(), len(column))
+        return itertools.repeat(texts[column[0]], len(column))
     return map(texts.__getitem__, column)
 
 
