@@ -11,12 +11,12 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from leasehold.errors import SettingsError
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection, Connection
+    from sqlalchemy.ext.asyncio import AsyncEngine
 
 READ_SECONDS: Final = 10.0
 """For which somebody who reads waits for an answer."""
@@ -67,6 +67,9 @@ def postgres_engine(url: sa.URL) -> sa.Engine:
 
 def async_postgres_engine(url: sa.URL) -> AsyncEngine:
     """For tasks. Raises SettingsError without the driver."""
+    # It brings the mapper along, and an index in threads needs neither.
+    from sqlalchemy.ext.asyncio import create_async_engine
+
     try:
         arguments = {**_KEEPALIVES, "async_creator_fn": patient_async_connection().connect}
         return create_async_engine(url, connect_args=arguments, **_POOL)

@@ -27,7 +27,17 @@ from leasehold._generated import contract_errors
 from leasehold.chain._generated import events
 
 FACES = (agreements, chain, client, datasets, hardware, home, images, market, runs, tables, workload)
-HEAVY = ("eth_abi", "eth_account", "httpx", "ipfshttpclient", "pyrage", "sqlalchemy", "web3")
+HEAVY = (
+    "eth_abi",
+    "eth_account",
+    "eth_utils",  # which brings pydantic along
+    "httpx",
+    "ipfshttpclient",
+    "pyrage",
+    "sqlalchemy",
+    "sqlalchemy.orm",
+    "web3",
+)
 
 
 def told(package: ModuleType) -> dict[str, tuple[str, str]]:
@@ -90,6 +100,7 @@ def test_a_name_that_is_none_is_told_as_everywhere(package: ModuleType) -> None:
     "name",
     [
         "chain.Deployment",
+        "chain.Indexer",
         "chain.Keystore",
         "chain.Pool",
         "chain.Rpc",
@@ -104,9 +115,13 @@ def test_a_name_that_is_none_is_told_as_everywhere(package: ModuleType) -> None:
 )
 def test_a_name_brings_no_library_along_that_it_does_not_need(name: str) -> None:
     package, _, wanted = name.partition(".")
-    needed = {"chain.Rpc": {"httpx"}, "chain.Pool": {"httpx"}, "workload.Workload": {"pyrage"}}.get(
-        name, set()
-    )
+    needed = {
+        "chain.Indexer": {"httpx", "sqlalchemy"},
+        "chain.Keystore": {"eth_utils"},
+        "chain.Pool": {"eth_utils", "httpx"},
+        "chain.Rpc": {"httpx"},
+        "workload.Workload": {"eth_utils", "pyrage"},
+    }.get(name, set())
     code = f"import sys; from leasehold.{package} import {wanted}; print(*set({HEAVY}) & sys.modules.keys())"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert set(ran.stdout.split()) == needed

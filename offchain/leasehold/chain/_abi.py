@@ -9,8 +9,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from eth_utils.address import to_checksum_address
-from eth_utils.crypto import keccak
+from eth_hash.auto import keccak
+
+from leasehold._addresses import checksummed
 
 CONTRACTS = (
     "Controller",
@@ -36,6 +37,14 @@ def canonical(item: Mapping[str, Any]) -> str:
     if not kind.startswith("tuple"):
         return kind
     return "(" + ",".join(canonical(c) for c in item["components"]) + ")" + kind[5:]
+
+
+def code(text: str) -> bytes:
+    """A short ASCII code as a bytes32. Raises ValueError for one that is longer, or not ASCII."""
+    encoded = text.encode("ascii")
+    if len(encoded) > 32:
+        raise ValueError(f"`{text}` has more than 32 characters")
+    return encoded.ljust(32, b"\0")
 
 
 @cache
@@ -97,7 +106,7 @@ def functions(contract: str) -> Mapping[str, Function]:
         if entry["type"] == "function":
             inputs, outputs = tuple(entry["inputs"]), tuple(entry["outputs"])
             signature = f"{entry['name']}({','.join(canonical(i) for i in inputs)})"
-            found[entry["name"]] = Function(entry["name"], keccak(text=signature)[:4], inputs, outputs)
+            found[entry["name"]] = Function(entry["name"], keccak(signature.encode())[:4], inputs, outputs)
     return found
 
 
@@ -118,4 +127,4 @@ def _shaped(item: Mapping[str, Any], value: Any) -> Any:
         return tuple(_shaped(inner, v) for v in value)
     if kind == "tuple":
         return {snake(c["name"]): _shaped(c, v) for c, v in zip(item["components"], value, strict=True)}
-    return to_checksum_address(value) if kind == "address" else value
+    return checksummed(value) if kind == "address" else value

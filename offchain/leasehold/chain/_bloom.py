@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import cache
 
-from eth_utils.crypto import keccak
+from eth_hash.auto import keccak
 
 _BITS = 2_048
 
@@ -22,7 +22,7 @@ def may_hold(bloom: str, addresses: Iterable[str]) -> bool:
 @cache
 def _mask(address: str) -> int:
     """The three bits that an account sets (Ethereum's yellow paper, 4.3.1)."""
-    digest = keccak(hexstr=address)
+    digest = keccak(bytes.fromhex(address.removeprefix("0x")))
     mask = 0
     for at in (0, 2, 4):
         mask |= 1 << (int.from_bytes(digest[at : at + 2], "big") % _BITS)

@@ -6,7 +6,8 @@ contracts/interfaces. Money that they take comes out of the sender's ledger in t
 
 from collections.abc import Sequence
 
-from leasehold.chain._contract import Contract, code
+from leasehold.chain._abi import code
+from leasehold.chain._contract import Contract
 from leasehold.chain._decode import decode_log, topic_of
 from leasehold.chain._generated.events import (
     Challenged,

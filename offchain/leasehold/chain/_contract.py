@@ -89,11 +89,3 @@ def first_event(events: Iterable[Event], kind: type[E]) -> E:
     raise ChainError(
         f"The transaction left no {kind.__name__}", "check that the deployment file names a pool."
     )
-
-
-def code(text: str) -> bytes:
-    """A short ASCII code as a bytes32. Raises ValueError for one that is longer, or not ASCII."""
-    encoded = text.encode("ascii")
-    if len(encoded) > 32:
-        raise ValueError(f"`{text}` has more than 32 characters")
-    return encoded.ljust(32, b"\0")

@@ -32,10 +32,12 @@ def insert_rows(connection: sa.Connection, table: sa.Table, rows: Sequence[Row])
 
 
 def insert_ledger(connection: sa.Connection, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Rows of the ledger, in the order of its columns."""
+    """Rows of the ledger, in the order of its columns; the last one is a transaction's hash, as a log has it."""
     if rows:
         names = [column.name for column in tables.ledger.c]
-        _insert(connection, tables.ledger, names, list(zip(*rows, strict=True)))
+        *columns, hashes = zip(*rows, strict=True)
+        read = {text: bytes.fromhex(text[2:]) for text in set(hashes)}
+        _insert(connection, tables.ledger, names, [*columns, list(map(read.__getitem__, hashes))])
 
 
 def _insert(
@@ -104,6 +106,8 @@ def _written(kind: sa.types.TypeEngine[Any], column: Column) -> Iterable[str]:
     texts = {value: write(value) for value in distinct if value is not None}
     if absent:
         texts[None] = "\\N"
+    if len(texts) == 1:
+        return itertools.repeat(texts[column[0]], len(column))
     return map(texts.__getitem__, column)
 
 

@@ -8,9 +8,10 @@ units, durations seconds.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from leasehold.chain._abi import code
 from leasehold.chain._accounts import AccountsContract
 from leasehold.chain._companions import Committee, Directory, Faults, Reputation
-from leasehold.chain._contract import Contract, code
+from leasehold.chain._contract import Contract
 from leasehold.chain._decode import decode_log, topic_of
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._generated.events import (

@@ -89,7 +89,7 @@ class Projection:
         self.rows: dict[str, list[Row]] = {
             table.name: [] for table in tables.VERSIONED if table is not tables.ledger
         }
-        # Nearly all rows are these: plain tuples, in the order of the table's columns.
+        # Nearly all rows are these: plain tuples, in the order of the table's columns, the hash as the log has it.
         self.ledger: list[tuple[Any, ...]] = []
 
     def look_up_in(self, latest: Latest) -> None:
@@ -176,9 +176,21 @@ class Projection:
         place = log.block_number << LOG_INDEX_BITS | log.log_index  # for every move: no call
         left = None if debit is None else self._add(debit, -amount)
         reached = None if credit is None else self._add(credit, amount)
-        tx_hash = bytes.fromhex(log.tx_hash[2:])
         self.ledger.append(
-            (self._pool, place, entry, kind, debit, credit, amount, left, reached, lease, machine, tx_hash)
+            (
+                self._pool,
+                place,
+                entry,
+                kind,
+                debit,
+                credit,
+                amount,
+                left,
+                reached,
+                lease,
+                machine,
+                log.tx_hash,
+            )
         )
 
     def _add(self, account: str, amount: int) -> int:

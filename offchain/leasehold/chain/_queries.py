@@ -14,8 +14,8 @@ import sqlalchemy as sa
 
 from leasehold._postgres import READ_SECONDS
 from leasehold.chain import _tables as tables
+from leasehold.chain._abi import code
 from leasehold.chain._changes import IndexChanges, changes_since
-from leasehold.chain._contract import code
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._index_engine import in_our_words, is_postgres
 from leasehold.chain._index_errors import IndexConflict, IndexUnavailable

@@ -5,8 +5,7 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar
 
-from eth_utils.address import to_checksum_address
-
+from leasehold._addresses import checksummed
 from leasehold.chain._records import (
     FaultRecord,
     GroupRecord,
@@ -169,7 +168,7 @@ def round_record(row: Mapping[str, Any]) -> RoundRecord:
 def group_record(row: Mapping[str, Any]) -> GroupRecord:
     packed = row["signers"]
     signers = tuple(
-        to_checksum_address(packed[at : at + ADDRESS_BYTES]) for at in range(0, len(packed), ADDRESS_BYTES)
+        checksummed(packed[at : at + ADDRESS_BYTES].hex()) for at in range(0, len(packed), ADDRESS_BYTES)
     )
     return GroupRecord(**{**only(GroupRecord, row), "signers": signers})
 

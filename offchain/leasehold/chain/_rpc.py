@@ -13,6 +13,7 @@ address there may be several nodes, and a development chain that was restarted i
 
 import asyncio
 import itertools
+import ssl
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,6 +39,7 @@ _FIRST_PAUSE, _LAST_PAUSE = 0.25, 4.0  # seconds
 _REMINDER = 2.5  # seconds
 _ROUNDS = 3  # in which nodes that answer nonsense are asked
 _LOOPBACK: Mapping[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
+_OWN = frozenset({"127.0.0.1", "localhost", "::1"})
 _IDENTITY = (("eth_chainId", ()), ("eth_getBlockByNumber", ("0x0", False)))
 
 
@@ -330,7 +332,7 @@ class Rpc:
         if self._client is None:
             self._client = tidy(
                 httpx.AsyncClient(
-                    verify=authorities(),
+                    verify=self._authorities(),
                     transport=self._transport,
                     timeout=self._timeout,
                     mounts=None if self._transport else _LOOPBACK,  # a proxy does not reach our own loopback
@@ -338,6 +340,11 @@ class Rpc:
                 )
             )
         return self._client
+
+    def _authorities(self) -> ssl.SSLContext:
+        """Whose certificates are believed: nobody's, where nodes of this machine show none. Reading all takes 50 ms."""
+        own = all(each.url.startswith("http://") and _host(each) in _OWN for each in self._endpoints)
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if own else authorities()
 
 
 def _judge(

@@ -7,8 +7,7 @@ Hashes come out in lower case, whatever the node writes.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 Params = Sequence[Any]
 
@@ -126,52 +125,65 @@ def _receipt(params: Params, result: Any) -> dict[str, Any] | None:
 def _logs(params: Params, result: Any) -> list[dict[str, Any]]:
     query = params[0]
     found = _listed(result, "logs")
-    if not _plain(found):
+    origins = _plain_origins(found)
+    if origins is None:
         found = [_log(log) for log in found]
+        origins = _LogOrigins(*({log[name] for log in found} for name in _ORIGIN))
     wanted = query.get("address")
     addresses = {wanted.lower()} if isinstance(wanted, str) else {each.lower() for each in wanted or ()}
     first, last, block = (query.get(name) for name in ("fromBlock", "toBlock", "blockHash"))
     low = int(first, 16) if first and first.startswith("0x") else 0
     high = int(last, 16) if last and last.startswith("0x") else 1 << 62
-    if addresses and not addresses.issuperset(map(str.lower, set(map(itemgetter("address"), found)))):
+    if addresses and not addresses.issuperset(map(str.lower, origins.addresses)):
         raise Misshapen("a log of another contract than those that were asked for")
-    numbers = [int(number, 16) for number in set(map(itemgetter("blockNumber"), found))]
-    hashes = set(map(itemgetter("blockHash"), found))
-    if not all(low <= number <= high for number in numbers) or (block and hashes - {block}):
+    numbers = [int(number, 16) for number in origins.numbers]
+    if not all(low <= number <= high for number in numbers) or (block and origins.hashes - {block}):
         raise Misshapen("a log of another block than those that were asked for")
     return found
 
 
-def _plain(logs: list[Any]) -> bool:
-    """Whether every log is as nearly every node writes it, so that none has to be looked at alone.
+class _LogOrigins(NamedTuple):
+    """Which contracts' logs are among some, and of which blocks: each once, as the node writes them."""
+
+    addresses: set[str]
+    numbers: set[str]
+    hashes: set[str]
+
+
+def _plain_origins(logs: list[Any]) -> _LogOrigins | None:
+    """Where the logs come from, if every one is as nearly every node writes it, so that none has to be looked at alone.
 
     What stands in the same place in all of them is looked at together, and what repeats is looked at once: hashes,
-    topics and addresses do, among thousands of logs.
+    topics and addresses do, among thousands of logs. A log itself is looked into once a field: among so many, that
+    alone is a third of the time.
     """
     if not logs:
-        return True
+        return _LogOrigins(set(), set(), set())
     try:
-        topics, data, blocks, transactions, addresses, *quantities = zip(*map(_FIELDS, logs), strict=True)
-        words = set(blocks).union(transactions, *topics)
-        return (
+        topics, data, transactions, addresses, numbers, blocks, *quantities = (
+            [log[name] for log in logs] for name in _FIELDS
+        )
+        origins = _LogOrigins(set(addresses), set(numbers), set(blocks))
+        words = origins.hashes.union(transactions, *topics)
+        plain = (
             {dict} == set(map(type, logs))
             and {list} == set(map(type, topics))
             and max(map(len, topics)) <= 4
             and {66} == set(map(len, words))
             and _WORDS.fullmatch("".join(words)) is not None
-            and all(map(_ADDRESS.fullmatch, set(addresses)))
-            and _lines(_SMALL_LINES, set().union(*quantities))
+            and all(map(_ADDRESS.fullmatch, origins.addresses))
+            and _lines(_SMALL_LINES, origins.numbers.union(*quantities))
             and all(int(time, 16) for time in set(quantities[-1]))
             and _lines(_DATA_LINES, data)
-            and not any(map((1).__and__, map(len, data)))
+            and not any(map((1).__and__, set(map(len, data))))
         )
+        return origins if plain else None
     except (LookupError, TypeError, ValueError):
-        return False
+        return None
 
 
-_FIELDS = itemgetter(
-    "topics", "data", "blockHash", "transactionHash", "address", "blockNumber", "logIndex", "blockTimestamp"
-)
+_ORIGIN = ("address", "blockNumber", "blockHash")
+_FIELDS = ("topics", "data", "transactionHash", *_ORIGIN, "logIndex", "blockTimestamp")
 
 
 def _lines(pattern: re.Pattern[str], values: Iterable[str]) -> bool:

@@ -296,9 +296,10 @@ def make_anew(connection: Connection) -> None:
     Only the names tell whose a table is, and every form so far has had the same. Whoever takes a table out of the form
     has it dropped here still.
     """
+    there = set(inspect(connection).get_table_names())  # once: a server is not asked for each
+    # The pools last: in forms before, other tables' rows refer to them.
     for table in sorted(metadata.tables.values(), key=lambda table: table is pools):
-        table.drop(
-            connection, checkfirst=True
-        )  # the pools last: in forms before, other tables' rows refer to them
-    metadata.create_all(connection)
+        if table.name in there:
+            table.drop(connection, checkfirst=False)
+    metadata.create_all(connection, checkfirst=False)
     connection.execute(version.insert().values(version_num=SCHEMA))

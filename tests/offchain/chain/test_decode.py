@@ -13,7 +13,7 @@ from web3 import Web3
 
 from leasehold.chain import InvalidLeaseId, cost, decode_log, format_lease, parse_lease
 from leasehold.chain._abi import CONTRACTS, canonical, load_abi, snake
-from leasehold.chain._decode import topic_of
+from leasehold.chain._decode import decode_logs, topic_of
 from leasehold.chain._generated import events as _events
 
 EVENTS = [entry for contract in CONTRACTS for entry in load_abi(contract) if entry["type"] == "event"]
@@ -108,6 +108,26 @@ def test_what_is_not_ours_is_passed_over() -> None:
     event = decode_log(without)
     assert event is not None
     assert event.log.timestamp == 0
+
+
+def test_many_of_all_kinds_come_in_their_order() -> None:
+    rng = random.Random(2)
+    logs = [log_of(entry, rng) for entry in EVENTS for _ in range(3)]
+    for at in range(0, len(logs), 7):
+        logs[at] = {**logs[at], "topics": rng.choice(([], ["0x" + "00" * 32], logs[at]["topics"][:1] * 4))}
+    rng.shuffle(logs)
+    expected = [event for log in logs if (event := decode_log(log)) is not None]
+    assert decode_logs(logs) == expected
+    alike = [log for log in logs if log["topics"] and log["topics"][0] == topic_of(type(expected[0]))]
+    assert decode_logs(alike) == [event for event in expected if type(event) is type(expected[0])]
+    assert decode_logs([]) == []
+
+
+@pytest.mark.parametrize("address", ["", "0x12", "0x" + "g" * 40, "0x" + "1" * 41])
+def test_an_emitter_that_is_no_address_is_not_taken_for_one(address: str) -> None:
+    raw = log_of(next(e for e in EVENTS if e["name"] == "Transferred"), random.Random(3))
+    with pytest.raises(ValueError, match="no address"):
+        decode_log({**raw, "address": address})
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """JSON-RPC: one good endpoint among bad ones, chains that are not ours, and what nodes say when a call reverts."""
 
+import ssl
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -12,7 +13,7 @@ from eth_utils.crypto import keccak
 
 from devnet.anvil import Anvil
 from devnet.pool import PoolChain
-from leasehold.chain import Pool, Rpc, Token
+from leasehold.chain import Pool, Rpc, Token, _rpc
 from leasehold.chain._endpoint import revert_of
 from leasehold.errors import (
     ChainError,
@@ -114,6 +115,27 @@ async def test_an_endpoint_that_does_not_answer_is_passed_over(bad: Any) -> None
         now = 6.0
         assert await both.block_number() == 5
         assert transport.asked[3:] == ["bad", "good"], "and is tried again"
+
+
+@pytest.mark.parametrize(
+    ("urls", "read"),
+    [
+        (["http://127.0.0.1:1", "http://localhost:1", "http://[::1]:1"], False),
+        (["http://127.0.0.1:1", "https://127.0.0.1:1"], True),
+        (["http://node.invalid"], True),  # a proxy on the way may be reached by TLS
+        (["http://127.0.0.1@node.invalid"], True),
+        (["http://[::1"], True),
+    ],
+)
+def test_certificates_are_read_where_somebody_may_show_one(
+    urls: list[str], read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = ssl.create_default_context()
+    monkeypatch.setattr(_rpc, "authorities", lambda: every)
+    believed = Rpc(urls)._authorities()
+    assert (believed is every) is read
+    assert believed.verify_mode is ssl.CERT_REQUIRED, "who is not known is not believed"
+    assert read or not believed.get_ca_certs()
 
 
 async def test_no_endpoint_at_all() -> None:
