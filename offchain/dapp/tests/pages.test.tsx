@@ -55,7 +55,7 @@ test("a machine that is not there is told of in the library's words", async () =
 test("the pool shows its powers, and its parameters with their units", async () => {
   answering({});
   const { container } = shown("/pool");
-  expect(await screen.findByText("nothing; proposes parameters")).toBeTruthy();
+  expect(await screen.findByText("Nothing; proposes parameters")).toBeTruthy();
   expect(screen.getByText("2.5 %")).toBeTruthy();
   expect(screen.getByText("10m")).toBeTruthy();
   expect(screen.getByText("50 TUSD")).toBeTruthy();

@@ -29,7 +29,7 @@ def test_find_rent_use_extend_and_close(
     page.wait_for_url(re.compile(rf"#/machines/{site.machine}"))
 
     renting.fill(COMMAND)
-    panel = page.get_by_role("region", name=re.compile("^Rent 1 of machine"))
+    panel = page.get_by_role("region", name=re.compile("^Rent 1 .*unit of machine"))
     expect(panel).to_contain_text("The host's owner can read what runs on the host")
     expect(panel).to_contain_text("2.4 TUSD")
     expect(panel).to_contain_text("one transaction, which opens the lease")

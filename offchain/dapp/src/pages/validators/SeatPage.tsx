@@ -1,7 +1,7 @@
-import { Link, useParams } from "react-router";
-import { usePool, useRounds, useValidators, useVotes } from "../../api/queries";
+import { useParams } from "react-router";
+import { useMachinesOf, usePool, useRounds, useValidators, useVotes } from "../../api/queries";
 import { Page } from "../../app/Page";
-import { inWords } from "../../format";
+import { capitalised, inWords } from "../../format";
 import { Address } from "../../ui/Address";
 import { DataTable } from "../../ui/DataTable";
 import { Empty } from "../../ui/Empty";
@@ -10,6 +10,7 @@ import { Money } from "../../ui/Money";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import { Time } from "../../ui/Time";
+import { MachineLink } from "../market/MachineLink";
 import { recordOf } from "./record";
 import { SeatState } from "./SeatState";
 
@@ -22,6 +23,7 @@ export default function SeatPage() {
   const rounds = useRounds();
   const drawn = rounds.data?.items.filter((round) => seat && round.seats.includes(seat.seat)) ?? [];
   const votes = useVotes(drawn.map(({ round }) => round));
+  const machines = useMachinesOf(drawn.map(({ machine }) => machine));
   const error = seats.error ?? rounds.error;
   if (error !== null) {
     return (
@@ -66,11 +68,10 @@ export default function SeatPage() {
             { name: "Round", cell: ({ round }) => `Round ${round.round}` },
             {
               name: "Machine",
-              numeric: true,
-              cell: ({ round }) => <Link to={`/machines/${round.machine}`}>{round.machine}</Link>,
+              cell: ({ round }) => <MachineLink number={round.machine} machine={machines.get(round.machine)} />,
             },
-            { name: "Outcome", cell: ({ round }) => inWords(round.state) },
-            { name: "It said", cell: ({ said }) => said },
+            { name: "Outcome", cell: ({ round }) => capitalised(inWords(round.state)) },
+            { name: "It said", cell: ({ said }) => capitalised(said) },
             { name: "Score it gave", numeric: true, cell: ({ vote }) => vote?.score ?? "–" },
             { name: "Score of all", numeric: true, cell: ({ round }) => round.score ?? "–" },
           ]}
