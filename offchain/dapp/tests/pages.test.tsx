@@ -116,4 +116,6 @@ test("a block whose clock goes before the reader's is new, and not still to come
   shown("/gateway");
   const head = await screen.findByText(/block 149,/);
   expect(head.parentElement?.querySelector("time")?.textContent).toBe("now");
+  await screen.findByText("Has read the chain to");
+  expect(screen.getAllByRole("time").map((time) => time.textContent)).toEqual(["now", "now"]);
 });

@@ -8,7 +8,7 @@ import { State } from "../../ui/State";
 import { Time } from "../../ui/Time";
 import { CompareBox } from "./CompareBox";
 import type { MarketUrl } from "./useMarketUrl";
-import { memoryOf, nameOf, percent, perOf, starsOf, stateOf } from "./words";
+import { memoryOf, nameOf, percent, starsOf, stateOf, unitOf } from "./words";
 import "./market.css";
 
 /** The market's columns: first what one compares by, then how well it has done, then what it has. */
@@ -33,7 +33,7 @@ export function machineColumns(
       sort: "price",
       numeric: true,
       cell: ({ kind, price }) => (
-        <Money amount={price} token={token} {...(kind === "cpu" ? { per: perOf(kind) } : {})} />
+        <Money amount={price} token={token} {...(kind === "cpu" ? { per: unitOf(kind) } : {})} />
       ),
     },
     { name: "State", sort: "state", cell: (machine) => <MachineState machine={machine} /> },

@@ -1,6 +1,5 @@
 import { useMachinesOf, useRounds } from "../../api/queries";
 import type { Token } from "../../api/types";
-import { capitalised, inWords } from "../../format";
 import { DataTable } from "../../ui/DataTable";
 import { Empty } from "../../ui/Empty";
 import { Money } from "../../ui/Money";
@@ -8,6 +7,7 @@ import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import { Time } from "../../ui/Time";
 import { MachineLink } from "../market/MachineLink";
+import { RoundState } from "./RoundState";
 
 /** Verifications of machines by committees, the newest first. */
 export function Rounds({ token }: { token: Token }) {
@@ -33,7 +33,7 @@ export function Rounds({ token }: { token: Token }) {
               name: "Machine",
               cell: ({ machine }) => <MachineLink number={machine} machine={machines.get(machine)} />,
             },
-            { name: "State", cell: (round) => capitalised(inWords(round.state)) },
+            { name: "State", cell: (round) => <RoundState state={round.state} /> },
             { name: "Asked", cell: (round) => <Time at={round.requested_at} /> },
             { name: "Seats", cell: (round) => (round.seats.length === 0 ? "not drawn" : round.seats.join(", ")) },
             { name: "Score", numeric: true, cell: (round) => round.score ?? "–" },

@@ -1,7 +1,7 @@
 import { useParams } from "react-router";
 import { useMachinesOf, usePool, useRounds, useValidators, useVotes } from "../../api/queries";
 import { Page } from "../../app/Page";
-import { capitalised, inWords } from "../../format";
+import { capitalised } from "../../format";
 import { Address } from "../../ui/Address";
 import { DataTable } from "../../ui/DataTable";
 import { Empty } from "../../ui/Empty";
@@ -11,6 +11,7 @@ import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import { Time } from "../../ui/Time";
 import { MachineLink } from "../market/MachineLink";
+import { RoundState } from "../pool/RoundState";
 import { recordOf } from "./record";
 import { SeatState } from "./SeatState";
 
@@ -52,13 +53,13 @@ export default function SeatPage() {
             ["Joined", <Time key="joined" at={seat.joined_at} />],
             seat.leaves_at === null ? undefined : ["Leaves", <Time key="leaves" at={seat.leaves_at} />],
             ["State", <SeatState key="state" seat={seat} />],
-            ["Drawn in the newest 50 rounds", String(record.length)],
+            [`Drawn for, of the newest ${rounds.data.items.length} rounds`, String(record.length)],
             ["Showed what it found in", String(record.filter(({ vote }) => vote?.revealed).length)],
           ]}
         />
       </section>
       {record.length === 0 ? (
-        <Empty says="It was drawn for none of the newest 50 rounds." />
+        <Empty says="It was drawn for none of the newest rounds." />
       ) : (
         <DataTable
           caption="Rounds for which it was drawn"
@@ -70,7 +71,7 @@ export default function SeatPage() {
               name: "Machine",
               cell: ({ round }) => <MachineLink number={round.machine} machine={machines.get(round.machine)} />,
             },
-            { name: "Outcome", cell: ({ round }) => capitalised(inWords(round.state)) },
+            { name: "Outcome", cell: ({ round }) => <RoundState state={round.state} /> },
             { name: "It said", cell: ({ said }) => capitalised(said) },
             { name: "Score it gave", numeric: true, cell: ({ vote }) => vote?.score ?? "–" },
             { name: "Score of all", numeric: true, cell: ({ round }) => round.score ?? "–" },
