@@ -16,7 +16,6 @@ from .wallets import TestWallet
 
 pytestmark = pytest.mark.slow
 
-BACKGROUND = "getComputedStyle(document.querySelector('.xterm-scrollable-element')).backgroundColor"
 COMMAND = "echo hello from the lease; exec sleep 3600"
 
 
@@ -51,11 +50,12 @@ def test_find_rent_use_extend_and_close(
     page.get_by_label("Terminal input").focus()
     page.keyboard.type("echo $((6 * 7)) is the answer\n")
     expect(page.get_by_label("Terminal", exact=True)).to_contain_text("42 is the answer")
-    before = page.evaluate(BACKGROUND)
-    page.emulate_media(color_scheme="dark")
-    page.wait_for_function(f"{BACKGROUND} !== '{before}'")  # an open terminal changes with the page
+    screen = page.locator(".xterm-scrollable-element")
+    before = screen.evaluate("(element) => getComputedStyle(element).backgroundColor")
+    page.emulate_media(color_scheme="dark")  # an open terminal changes with the page
+    expect(screen).not_to_have_css("background-color", before)
     page.emulate_media(color_scheme="light")
-    page.wait_for_function(f"{BACKGROUND} === '{before}'")
+    expect(screen).to_have_css("background-color", before)
     picture("terminal")
 
     page.get_by_role("button", name="Money").click()
