@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,9 @@ from sklearn.datasets import __file__ as sklearn_datasets
 
 from devnet import images
 from devnet.beat import beating
-from devnet.gateway import gateway
+from devnet.gateway import documents_have_come, gateway, port_or_another
 from devnet.ledger import transactions
-from devnet.live import live_environment
+from devnet.live import live_environment, others, who_can_be_played
 from devnet.patience import patient
 from devnet.place import PlaceTaken
 from devnet.world import Host, Party, World
@@ -88,11 +88,10 @@ class Demo:
 
     # -------------------------------------------------------------------------------------------------- the steps
 
-    def make_wallets(self) -> None:
-        with self.story.step(
-            "Two people make wallets; a faucet gives each gas money and 10,000 test dollars"
-        ):
-            for party in (self.provider, self.renter):
+    def make_wallets(self, *parties: Party) -> None:
+        who = "Two people make wallets" if len(parties) > 1 else "The provider makes a wallet"
+        with self.story.step(f"{who}; a faucet gives gas money and 10,000 test dollars"):
+            for party in parties:
                 wallet = self.type(party, "wallet", "new", party.name)
                 self.addresses[party.name] = wallet["address"]
                 self.world.fund(wallet["address"], tokens=10_000)
@@ -328,30 +327,26 @@ def live_account(demo: Demo, url: str) -> str:
         (
             f"The world is running. Its market is open in a browser at {url}",
             f"(its wallet needs the network {demo.world.anvil.chain_id} at {demo.world.anvil.url}).",
-            *(others(demo.machine) if demo.machine > 1 else ()),
+            *(("", *others(demo.machine), "", *who_can_be_played(demo.world)) if demo.machine > 1 else ()),
+            "",
             "Or go on in another terminal with",
             "",
             f"    . {ENVIRONMENT.relative_to(ROOT)}",
             "",
             "and the README's «A first rental by hand» or «A first machine by hand».",
-            f"The log of the machine's agent: {demo.host.folder / 'agent.log'}. Ctrl-C here ends everything.",
+            f"Logs lie in {demo.world.folder.relative_to(ROOT)}: {demo.host.name}/agent.log, gateway/gateway.log.",
+            "Ctrl-C here ends everything.",
         )
     )
 
 
-def others(machine: int) -> tuple[str, str]:
-    """What is so about the machines that came before the one that is real."""
-    return (
-        f"Machine {machine}, the cheapest, is this host: it can be rented. The {machine - 1} others are made up:",
-        "they stand on the chain like any, but no agent answers for them, and their pages say so.",
-    )
-
-
-def live_world(alone: bool) -> World:
-    """A world to be used by hand. Unless its machine is to be alone, its chain began a month ago."""
+def live_world(alone: bool, tell: Callable[[str], None]) -> World:
+    """A world to be used by hand. Unless its machine is to be alone, its chain began a month ago. That Brownie deploys,
+    `make demo` shows; here somebody waits.
+    """
     from devnet.used_market import aged_chain
 
-    return World(LIVE_FOLDER, brownie=True, chain=None if alone else aged_chain())
+    return World(LIVE_FOLDER, chain=None if alone else aged_chain(), tell=tell)
 
 
 def pass_a_month(world: World, story: Story) -> None:
@@ -359,20 +354,34 @@ def pass_a_month(world: World, story: Story) -> None:
     from devnet.used_market import fill
 
     with story.step("A month passes in the market: made-up providers join, change prices, lease, are rated"):
-        story.note(f"{fill(world)} machines, registered for real; nobody runs an agent for them")
+        count = fill(world, tell=story.note)
+        story.note(f"{count} machines, registered for real; nobody runs an agent for them")
+
+
+@contextmanager
+def opened(demo: Demo) -> Iterator[str]:
+    """A gateway before the live world, and its address: once it has read everything, and the machine can be rented."""
+    with contextlib.ExitStack() as stack:
+        with demo.story.step("The machine's agent comes up, and a gateway reads the market"):
+            stack.enter_context(beating(demo.world.anvil))
+            url = stack.enter_context(gateway(demo.world, port=port_or_another(GATEWAY_PORT)))
+            documents_have_come(url)
+            demo.host.serving()
+        yield url
 
 
 def play(demo: Demo, live: bool, alone: bool) -> None:
     """The story, to its end or, live, to where the reader takes over."""
     if live and not alone:
         pass_a_month(demo.world, demo.story)
-    demo.make_wallets()
+    demo.make_wallets(demo.provider, *(() if live else (demo.renter,)))
     demo.join()
     if live:
-        with beating(demo.world.anvil), gateway(demo.world, port=GATEWAY_PORT) as url:
-            demo.story.console.print("\n" + escape(live_account(demo, url)))
+        with opened(demo) as url:
+            demo.story.console.print("\n" + escape(live_account(demo, url)), soft_wrap=True)
             with contextlib.suppress(KeyboardInterrupt):
                 signal.pause()
+            demo.story.console.print("\nEnding everything: some seconds.")
         return
     for step in (demo.add_dataset, demo.rent, demo.follow, demo.log_in):
         step()
@@ -393,14 +402,15 @@ def main() -> int:
     arguments = parser.parse_args()
     live, alone = arguments.live, arguments.alone
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has it ignored in what runs behind
     story = Story()
     story.console.print("[bold]Leasehold: a rental, for real[/bold]")
     began = time.monotonic()
     with contextlib.ExitStack() as stack:
-        with story.step(
-            "A development chain, two IPFS nodes, a Docker engine; Brownie deploys the contracts"
-        ):
-            world = stack.enter_context(live_world(alone) if live else World(FOLDER, brownie=True))
+        how = "the contracts" if live else "Brownie deploys the contracts"
+        with story.step(f"A development chain, two IPFS nodes, a Docker engine; {how}"):
+            made = live_world(alone, story.note) if live else World(FOLDER, brownie=True)
+            world = stack.enter_context(made)
         if live:
             stack.callback(ENVIRONMENT.unlink, missing_ok=True)
         demo = Demo(world, story, LIVE_PRICE if live and not alone else PRICE)
@@ -423,3 +433,6 @@ if __name__ == "__main__":
         sys.exit(main())
     except PlaceTaken as error:
         sys.exit(f"Such a world runs already: {error}")
+    except KeyboardInterrupt:  # before there was anything to use, or a second time
+        print("\nInterrupted; what was started is taken away.", file=sys.stderr)
+        sys.exit(130)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
+import socket
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 from devnet.patience import patient
 from devnet.world import Party, World, free_port
@@ -37,19 +40,43 @@ def gateway(
     address = f"127.0.0.1:{port or free_port()}"
     command = ["gateway", "run", "--listen", address, "--dapp", str(DAPP), "--ws", world.anvil.ws_url]
     process = party.popen(*command, "--agents-in", "127.0.0.0/8", *more)
+    log = party.home / "gateway.log"
+    reader = threading.Thread(target=write_down, args=(process.stdout, log), daemon=True)
+    reader.start()
     try:
         url = f"http://{address}"
         _ready(f"{url}/readyz", lambda: process.poll() is None)
         yield url
     except GatewayNotUp as error:
         process.kill()
-        out = process.stdout.read() if process.stdout is not None else ""
-        raise GatewayNotUp(f"{error}\n{out[-4_000:]}") from None
+        reader.join()
+        raise GatewayNotUp(f"{error}\n{log.read_text()[-4_000:]}") from None
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(patient(20))
-        if process.stdout is not None:
-            process.stdout.close()
+        reader.join()
+
+
+def write_down(said: IO[str] | None, log: Path) -> None:
+    """What the gateway says, as it says it: a pipe that nobody reads would fill up, and stop it."""
+    assert said is not None
+    with said, log.open("w") as file:
+        for line in said:
+            file.write(line)
+            file.flush()
+
+
+def port_or_another(port: int) -> int:
+    """That port of the loopback, or a free one where somebody listens at it."""
+    with socket.socket() as probe:
+        probe.setsockopt(
+            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+        )  # as a server does: its last callers may linger
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return free_port()
+    return port
 
 
 def documents_have_come(url: str) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -36,6 +36,7 @@ from leasehold.chain import (
 )
 from leasehold.market import cells_of, fits
 
+WEEK: Final = 7 * DAY
 MONTH: Final = 30 * DAY
 _STEP: Final = DAY // 2
 _HOUR: Final = 3_600
@@ -54,11 +55,14 @@ def aged_chain() -> Anvil:
     return Anvil(args=("--timestamp", str(int(time.time()) - MONTH)))
 
 
-def fill(world: World, seed: int = 7) -> int:
-    """Lets a month pass in the world's pool, up to now; how many machines it has then. Raises BurstRefused."""
+def fill(world: World, seed: int = 7, tell: Callable[[str], None] = lambda text: None) -> int:
+    """Lets a month pass in the world's pool, up to now; how many machines it has then. tell: hears of each week.
+
+    Raises BurstRefused.
+    """
     crowd = Crowd(world)
     with bursts(world.anvil) as burst:
-        market = UsedMarket(crowd, burst, random.Random(seed))
+        market = UsedMarket(crowd, burst, random.Random(seed), tell)
         market.pass_by(world.anvil.timestamp + 10, int(time.time()) - 1)
         burst.pass_to(int(time.time()))  # playing it took some seconds
     crowd.publish()
@@ -90,8 +94,16 @@ class OutageGoing:
 class UsedMarket:
     """What happens, half a day after the other."""
 
-    def __init__(self, crowd: Crowd, burst: Burst, chance: random.Random) -> None:
+    def __init__(
+        self,
+        crowd: Crowd,
+        burst: Burst,
+        chance: random.Random,
+        tell: Callable[[str], None] = lambda text: None,
+    ) -> None:
         self.machines: dict[int, Standing] = {}
+        self._tell = tell
+        self._opened = 0
         self._joined: set[int] = set()
         self._crowd, self._burst, self._chance = crowd, burst, chance
         self._leases: list[LeaseGoing] = []
@@ -105,6 +117,10 @@ class UsedMarket:
         measurements = Measurements(self._crowd, self._burst, self._chance)
         for at in range(begin + 600, end - _STEP, _STEP):
             age = at - begin
+            if (age + _STEP) // WEEK > age // WEEK:
+                self._tell(
+                    f"{(age + _STEP) // DAY} days: {len(self.machines)} machines, {self._opened} leases"
+                )
             self._step(at, [machine for machine in coming if machine.joins * DAY <= age])
             self._burst_of(self._rare(at, age), at + 1_500)
             if any(day <= age < day + _STEP for day in _MEASURED_ON):
@@ -205,6 +221,7 @@ class UsedMarket:
         opening = [self._opening(machine, share, hours, tenant) for machine, share, hours, tenant in wanted]
         ratings = list(self._ratings())
         opened = _of(LeaseOpened, self._burst.send([*opening, *ratings], at))
+        self._opened += len(opened)
         starting = []
         for (machine, _, hours, tenant), event in zip(wanted, opened, strict=True):
             going = LeaseGoing(event.lease, machine, tenant, event.placement, at, self._leaves(at, hours))

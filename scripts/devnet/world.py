@@ -280,6 +280,7 @@ class World:
     brownie: deploy as a real deployment goes; otherwise from forge's artifacts, which is quicker.
     block_time: seconds from block to block, or None to mine a block with each transaction. chain: another than a new
     Anvil. nursery: where commands and agents are forked; without, each begins as the installed scripts do.
+    tell: hears what is started, since some of it takes its time.
     """
 
     def __init__(
@@ -290,10 +291,12 @@ class World:
         block_time: float | None = None,
         chain: Anvil | None = None,
         nursery: Nursery | None = None,
+        tell: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.folder = folder
         self.nursery = nursery
         self._brownie = brownie
+        self._tell = tell
         self._undo = contextlib.ExitStack()
         self.anvil = chain or Anvil(block_time=block_time)
         self.renter_ipfs = Kubo(folder / "ipfs-renter")
@@ -308,10 +311,14 @@ class World:
         with contextlib.ExitStack() as undo:
             undo.enter_context(own(self.folder))
             undo.enter_context(self.anvil)
+            self._tell(f"chain {self.anvil.chain_id} at {self.anvil.url}; next, two IPFS nodes")
             undo.enter_context(self.renter_ipfs)
             undo.enter_context(self.provider_ipfs)
             self.renter_ipfs.connect(self.provider_ipfs)
+            self._tell("both IPFS nodes are up; next, the Docker engine")
             undo.enter_context(self.engine)
+            how = "by Brownie, which compiles them first" if self._brownie else "from forge's artifacts"
+            self._tell(f"the engine is up; next, the contracts, {how}")
             place = deploy if self._brownie else deploy_fast
             self.deployment = place(self.anvil.url, self.folder / "deployments")
             self.facts = json.loads(self.deployment.read_text())

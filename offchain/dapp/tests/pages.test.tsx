@@ -55,7 +55,7 @@ test("a machine that is not there is told of in the library's words", async () =
 test("the pool shows its powers, and its parameters with their units", async () => {
   answering({});
   const { container } = shown("/pool");
-  expect(await screen.findByText("nothing; proposes parameters")).toBeTruthy();
+  expect(await screen.findByText("Nothing; proposes parameters")).toBeTruthy();
   expect(screen.getByText("2.5 %")).toBeTruthy();
   expect(screen.getByText("10m")).toBeTruthy();
   expect(screen.getByText("50 TUSD")).toBeTruthy();
@@ -116,4 +116,6 @@ test("a block whose clock goes before the reader's is new, and not still to come
   shown("/gateway");
   const head = await screen.findByText(/block 149,/);
   expect(head.parentElement?.querySelector("time")?.textContent).toBe("now");
+  await screen.findByText("Has read the chain to");
+  expect(screen.getAllByRole("time").map((time) => time.textContent)).toEqual(["now", "now"]);
 });

@@ -160,7 +160,7 @@ class Renting:
 
     def rent(self) -> str:
         """Presses it; the lease."""
-        self.page.get_by_role("button", name=re.compile("^Rent 1 for 1h")).click()
+        self.page.get_by_role("button", name=re.compile("^Rent 1 .*unit for 1h")).click()
         self.page.wait_for_url(re.compile(r"#/leases/"))
         return self.page.url.rsplit("/", 1)[1].split("?")[0]
 

@@ -18,7 +18,7 @@ SHOWN: Final = frozenset(
     (
         *("market", "market-cards", "prices", "compare", "machine", "rent", "leases", "lease", "logs"),
         *("terminal", "metrics", "closed", "data", "results", "group", "together", "provide", "manage"),
-        *("provider", "pool", "gateway"),
+        *("provider", "pool", "validators", "gateway"),
     )
 )
 """Pages whose pictures documents show. docs/guides/browser.md"""

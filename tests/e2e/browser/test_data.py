@@ -57,7 +57,7 @@ def test_a_dropped_file_is_sealed_computed_on_and_its_result_opened(
     page.get_by_label("Where data 1 lies, read-only").fill("/data")
     page.get_by_label("Folders that come back (may stay empty)").fill("/out")
     page.get_by_label("It is a job: what comes back is packed when its command ends").check()
-    panel = page.get_by_role("region", name=re.compile("^Rent 1 of machine"))
+    panel = page.get_by_role("region", name=re.compile("^Rent 1 .*unit of machine"))
     expect(panel).to_contain_text("a signature of which the key of your results is made")
     picture("rent-data")
     lease = renting.rent()

@@ -48,7 +48,7 @@ def test_who_says_no_in_the_wallet_has_opened_nothing(
     before = renter.wealth()
     wallet.refuse.add(refused)
     renting.fill("sleep 3600")
-    renting.page.get_by_role("button", name=re.compile("^Rent 1 for 1h")).click()
+    renting.page.get_by_role("button", name=re.compile("^Rent 1 .*unit for 1h")).click()
     alert = renting.page.get_by_role("alert")
     expect(alert).to_contain_text("You said no")
     expect(alert).to_contain_text("nothing was sent")
@@ -62,7 +62,7 @@ def test_who_says_no_in_the_wallet_has_opened_nothing(
 def test_no_lease_is_opened_while_the_agent_is_down(renting: Renting, wallet: TestWallet) -> None:
     renting.fill("sleep 3600")
     renting.site.host.kill()
-    renting.page.get_by_role("button", name=re.compile("^Rent 1 for 1h")).click()
+    renting.page.get_by_role("button", name=re.compile("^Rent 1 .*unit for 1h")).click()
     expect(renting.page.get_by_role("alert")).to_contain_text("agent")
     assert "eth_sendTransaction" not in wallet.asked
     assert _opened(renting.site) == []

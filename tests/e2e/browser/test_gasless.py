@@ -55,7 +55,7 @@ def test_rent_and_close_without_a_coin(
 
     renting = Renting(page, sending_url, site)
     renting.fill("exec sleep 3600")
-    page.get_by_role("button", name=re.compile("^Rent 1 for 1h")).click()
+    page.get_by_role("button", name=re.compile("^Rent 1 .*unit for 1h")).click()
     expect(page.get_by_text("Your account has no coin for the network fee.")).to_be_visible()
     assert [message["primaryType"] for message in wallet.signed] == ["Session"]
     fee = agreed(page)

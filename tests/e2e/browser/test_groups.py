@@ -76,7 +76,7 @@ def proposed(member: Member, site: Site, group: str) -> str:
     page.get_by_label("It may reach the internet").uncheck()
     page.get_by_label("Nobody has measured this machine").check()
     expect(page.get_by_label("The account that pays and holds the lease")).to_have_value(group)
-    member.press("Propose to rent 1 for 1h")
+    member.press("Propose to rent 1")
     page.wait_for_url(re.compile(r"#/groups/0x[0-9a-fA-F]{40}/0x"))
     assert member.wallet.asked.count("eth_sendTransaction") == sent
     return page.url

@@ -29,7 +29,7 @@ def test_find_rent_use_extend_and_close(
     page.wait_for_url(re.compile(rf"#/machines/{site.machine}"))
 
     renting.fill(COMMAND)
-    panel = page.get_by_role("region", name=re.compile("^Rent 1 of machine"))
+    panel = page.get_by_role("region", name=re.compile("^Rent 1 .*unit of machine"))
     expect(panel).to_contain_text("The host's owner can read what runs on the host")
     expect(panel).to_contain_text("2.4 TUSD")
     expect(panel).to_contain_text("one transaction, which opens the lease")
@@ -50,6 +50,12 @@ def test_find_rent_use_extend_and_close(
     page.get_by_label("Terminal input").focus()
     page.keyboard.type("echo $((6 * 7)) is the answer\n")
     expect(page.get_by_label("Terminal", exact=True)).to_contain_text("42 is the answer")
+    screen = page.locator(".xterm-scrollable-element")
+    before = screen.evaluate("(element) => getComputedStyle(element).backgroundColor")
+    page.emulate_media(color_scheme="dark")  # an open terminal changes with the page
+    expect(screen).not_to_have_css("background-color", before)
+    page.emulate_media(color_scheme="light")
+    expect(screen).to_have_css("background-color", before)
     picture("terminal")
 
     page.get_by_role("button", name="Money").click()

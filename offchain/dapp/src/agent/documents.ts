@@ -18,7 +18,10 @@ export interface LeaseStatus {
   readonly progress: string | null;
   readonly ports: readonly { container: number; host: number; protocol: string }[];
   readonly host: string | null;
+  /** Of a command that has ended by itself, and is not started again. */
   readonly exit_code: number | null;
+  /** The agent has the tenant's order to close the lease then. */
+  readonly closes_when_done?: boolean;
   readonly kept: { until: number; paid_until: number; read_seconds: number } | null;
   readonly result_cid: string | null;
 }

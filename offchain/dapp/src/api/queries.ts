@@ -1,6 +1,6 @@
 import { keepPreviousData, queryOptions, useInfiniteQuery, useQueries, useQuery } from "@tanstack/react-query";
 import { Problem } from "../problem";
-import { gateway } from "./gateway";
+import { gateway, isAlone } from "./gateway";
 import type { Fault, MachineItem, MachineWhole, Quote } from "./machines";
 import type { PoolWhole, PriceSeries, Round, Seat, Vote } from "./pools";
 import type { ProviderWhole } from "./providers";
@@ -55,6 +55,26 @@ export function machineQuery(machine: string) {
 
 export function useMachine(machine: string) {
   return useQuery(machineQuery(machine));
+}
+
+const TOGETHER = 50;
+
+/** Machines by their numbers, as far as they have come: to call them by their names. Retired ones are not among them. */
+export function useMachinesOf(numbers: readonly number[]): ReadonlyMap<number, MachineItem> {
+  const wanted = [...new Set(numbers)].sort((one, other) => one - other);
+  const parts = Array.from({ length: Math.ceil(wanted.length / TOGETHER) }, (_, part) =>
+    wanted.slice(part * TOGETHER, (part + 1) * TOGETHER).join(","),
+  );
+  const asked = useQueries({
+    queries: parts.map((part) => ({
+      queryKey: ["machines", "named", part],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        gateway.get<Part<MachineItem>>("machines", { q: `id:${part}`, limit: TOGETHER }, signal),
+      enabled: !isAlone(),
+      staleTime: 60_000,
+    })),
+  });
+  return new Map(asked.flatMap(({ data }) => data?.items ?? []).map((machine) => [machine.id, machine]));
 }
 
 /** What a share would cost; cells, and seconds that it runs. */

@@ -20,3 +20,15 @@ export function applyTheme(): void {
   if (theme === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
 }
+
+/** Tells of each change of the look, by the system or by the reader, until what it gives is called. */
+export function onLook(told: () => void): () => void {
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
+  const chosen = new MutationObserver(told);
+  system.addEventListener("change", told);
+  chosen.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+  return () => {
+    system.removeEventListener("change", told);
+    chosen.disconnect();
+  };
+}

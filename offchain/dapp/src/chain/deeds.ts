@@ -1,6 +1,6 @@
 /** What the browser asks the pool for, each with what it does in words: the wallet's own window then says nothing new. */
 import { type Address, encodeFunctionData, type Hex, zeroHash } from "viem";
-import { exact, formatDuration, formatShare, type Money } from "../format";
+import { exact, formatDuration, formatRounded, formatShare, type Money } from "../format";
 import { controllerAbi } from "./generated/abi";
 import { formatLease } from "./leases";
 import type { Quote } from "./quote";
@@ -51,7 +51,7 @@ export function extendDeed(pool: Pool, lease: bigint, seconds: number, amount: b
 /** Ends the lease and pays what it came to. */
 export function closeDeed(pool: Pool, lease: bigint, back: bigint): Deed {
   const data = encodeFunctionData({ abi: controllerAbi, functionName: "close", args: [lease] });
-  const words = `Close lease ${formatLease(lease)}: about ${exact(back, pool.money)} come back into your ledger.`;
+  const words = `Close lease ${formatLease(lease)}: about ${formatRounded(back, pool.money.decimals)} ${pool.money.symbol} come back into your ledger.`;
   return { words, to: pool.controller, data };
 }
 

@@ -12,6 +12,11 @@ export function inWords(name: string): string {
     .replace(/\b(gpu|cid)\b/g, (word) => word.toUpperCase());
 }
 
+/** Words as a sentence begins. */
+export function capitalised(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 /** A word as a shell takes it, in quotes only where it needs them. */
 export function quoted(word: string): string {
   return /^[\w@%+:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -15,6 +15,20 @@ export interface Template {
 
 export const templates = shippedTemplates as unknown as readonly Template[];
 
+const TITLES: Readonly<Record<string, string>> = {
+  batch: "Batch job",
+  comfyui: "ComfyUI",
+  jupyter: "JupyterLab",
+  pytorch: "PyTorch",
+  ubuntu: "Ubuntu",
+  vllm: "vLLM",
+};
+
+/** A template's name as what it starts is called; the prompt takes the name itself. */
+export function titleOf(name: string): string {
+  return TITLES[name] ?? name;
+}
+
 /** An image that a machine has at hand, as its contact document lists it. */
 export interface HostImage {
   readonly id: string;

@@ -76,14 +76,19 @@ test("a seat's record says what it showed, and claims nothing of what has not co
 
 test("validators have a page each, and each page can be read", async () => {
   const seat = { seat: 1, validator: ME, stake: "50000000", level: "50000000", joined_at: NOW, leaves_at: null };
-  answering({
+  const asked = answering({
+    machines: () => ({ items: [item()], total: 1, next: null }),
     validators: () => ({ items: [{ ...seat, exited: false }], total: 1, next: null }),
     rounds: () => ({ items: [ROUND], total: 1, next: null }),
     "rounds/3": () => ({ round: { ...ROUND, votes: [{ seat: 1, revealed: true, passed: true, score: 810 }] } }),
   });
   const { container } = shown("/validators");
   await userEvent.click(await screen.findByRole("link", { name: "Seat 1" }));
-  expect(await screen.findByText("it is what it says it is")).toBeTruthy();
+  expect(await screen.findByText("It is what it says it is")).toBeTruthy();
+  expect((await screen.findByRole("link", { name: "2 × NVIDIA H100 80GB HBM3" })).getAttribute("href")).toBe(
+    "#/machines/12",
+  );
+  expect(asked.filter((path) => path.startsWith("machines?q=id"))).toEqual(["machines?q=id%3A12&limit=50"]);
   expect(await flaws(container)).toEqual([]);
 });
 

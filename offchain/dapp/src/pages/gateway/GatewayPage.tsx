@@ -7,6 +7,7 @@ import { Page } from "../../app/Page";
 import { Facts } from "../../ui/Facts";
 import { ProblemView } from "../../ui/ProblemView";
 import { Time } from "../../ui/Time";
+import { useNow } from "../../ui/useNow";
 import { OwnNode } from "./OwnNode";
 
 /** Which gateway answers, and another in its place: for a page that came from IPFS, any will do. */
@@ -99,9 +100,10 @@ export default function GatewayPage() {
 }
 
 function BlockSaid({ number, time }: { number: number; time: number }) {
+  const now = useNow(); // the chain's clock may go before the reader's
   return (
     <>
-      block {number.toLocaleString("en")}, <Time at={time} />
+      block {number.toLocaleString("en")}, <Time at={Math.min(time, now)} />
     </>
   );
 }

@@ -2,12 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { gateway } from "../../api/gateway";
 import { useLive } from "../../api/live";
+import { useMachinesOf } from "../../api/queries";
 import type { Part } from "../../api/types";
 import { parseLease } from "../../chain";
-import { formatShare } from "../../format";
 import { closeCall, extendCall, type Group, type Place } from "../../groups";
 import { Time } from "../../ui/Time";
 import { type Account, DoingView } from "../../wallet";
+import { LeasedShare } from "../leases/LeasedShare";
 import { useProposing } from "./useProposing";
 
 interface LiveLease {
@@ -37,6 +38,7 @@ export function GroupLeases({ account, place, group, signs }: Props) {
   });
   const { doing, start } = useProposing(account, place, group);
   const running = leases.data?.items ?? [];
+  const machines = useMachinesOf(running.map(({ machine }) => machine));
   if (running.length === 0) return null;
   return (
     <section className="panel rows" aria-labelledby="group-leases">
@@ -45,8 +47,8 @@ export function GroupLeases({ account, place, group, signs }: Props) {
         {running.map(({ id, machine, cells, end }) => (
           <li key={id}>
             <span>
-              <Link to={`/leases/${id}`}>Lease {id}</Link>: {formatShare(cells)} of machine {machine}, ends{" "}
-              <Time at={end} />
+              <Link to={`/leases/${id}`}>Lease {id}</Link>:{" "}
+              <LeasedShare cells={cells} number={machine} machine={machines.get(machine)} />, ends <Time at={end} />
             </span>
             {signs && (
               <span className="line">

@@ -1,12 +1,14 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
+import { useMachinesOf } from "../../api/queries";
 import { bill, closeDeed, extensionCost, formatLease, LeaseState, readFunds, send, withdrawDeed } from "../../chain";
-import { exact, formatDuration } from "../../format";
+import { exact, formatDuration, show } from "../../format";
 import { extend } from "../../renting";
 import { Facts } from "../../ui/Facts";
 import { Money } from "../../ui/Money";
 import { useNow } from "../../ui/useNow";
 import { type Account, DoingView, typedDataSigner, useDoing } from "../../wallet";
+import { perOf } from "../market/words";
 import { Challenge } from "./Challenge";
 import { KeptGoing } from "./KeptGoing";
 import { Rating } from "./Rating";
@@ -31,6 +33,7 @@ export function MoneyPart({ account, now: { lease, params, machine, head }, mine
   const live = lease.state === LeaseState.opened || lease.state === LeaseState.active;
   const queries = useQueryClient();
   const { doing, run } = useDoing();
+  const listed = useMachinesOf([lease.machine]).get(lease.machine);
   const funds = useQuery({
     queryKey: ["onchain", "funds", pool.controller, sender.account, lease.state, String(lease.deposit)],
     queryFn: () => readFunds(chain, pool, sender.account),
@@ -63,9 +66,12 @@ export function MoneyPart({ account, now: { lease, params, machine, head }, mine
             live ? "In escrow" : "Was in escrow",
             <Money key="deposit" amount={lease.deposit} token={pool.money} places="exact" />,
           ],
-          ["Price", <Money key="price" amount={lease.price} token={pool.money} per="GPU-hour" places="exact" />],
+          [
+            "Price",
+            <Money key="price" amount={lease.price} token={pool.money} per={perOf(listed?.kind)} places="exact" />,
+          ],
           funds.data
-            ? ["Your ledger", <Money key="ledger" amount={funds.data.ledger} token={pool.money} places="exact" />]
+            ? ["Your ledger", <Money key="ledger" amount={funds.data.ledger} token={pool.money} places={6} />]
             : undefined,
         ]}
       />
@@ -147,12 +153,15 @@ function Settled({ account, lease, state }: { account: Account; lease: bigint; s
   const events = useLeaseEvents(account, lease, state);
   const closed = events.data?.findLast((event) => "refunded" in event.args);
   if (!closed || !("refunded" in closed.args)) return null;
+  const money = (amount: bigint) => <Money amount={amount} token={account.pool.money} places={6} />;
   return (
     <p role="status">
-      It is settled: {exact(closed.args.refunded, account.pool.money)} came back into your ledger
-      {"paid" in closed.args &&
-        "fee" in closed.args &&
-        `, ${exact(closed.args.paid, account.pool.money)} went to the provider and ${exact(closed.args.fee, account.pool.money)} to the pool`}
+      It is settled: {money(closed.args.refunded)} came back into your ledger
+      {"paid" in closed.args && "fee" in closed.args && (
+        <>
+          , {money(closed.args.paid)} went to the provider and {money(closed.args.fee)} to the pool
+        </>
+      )}
       .
     </p>
   );
@@ -170,8 +179,8 @@ function Withdraw({ account, ledger, onDone }: { account: Account; ledger: bigin
   return (
     <div className="rows">
       <div className="line">
-        <button type="button" className="button" disabled={doing.busy} onClick={act}>
-          Withdraw {exact(ledger, pool.money)} to your wallet
+        <button type="button" className="button" title={exact(ledger, pool.money)} disabled={doing.busy} onClick={act}>
+          Withdraw {show(ledger, pool.money)} to your wallet
         </button>
       </div>
       <DoingView doing={doing} chain={chain} />

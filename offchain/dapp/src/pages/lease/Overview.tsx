@@ -1,18 +1,19 @@
-import { Link } from "react-router";
 import type { LeaseStatus } from "../../agent";
+import { useMachinesOf } from "../../api/queries";
 import { cellsOf, formatLease } from "../../chain";
-import { formatShare } from "../../format";
 import { Address } from "../../ui/Address";
 import { Copy } from "../../ui/Copy";
 import { Facts } from "../../ui/Facts";
 import { Time } from "../../ui/Time";
 import type { Account } from "../../wallet";
+import { LeasedShare } from "../leases/LeasedShare";
 import { secretsOf } from "../rent/useRenting";
 import type { LeaseNow } from "./useLeaseOnChain";
 
 /** What it is, where its ports are, and the secrets that were made for it. */
 export function Overview({ now, status }: { account: Account; now: LeaseNow; status: LeaseStatus | undefined }) {
   const { lease, machine } = now;
+  const listed = useMachinesOf([lease.machine]).get(lease.machine);
   const secrets = Object.entries(secretsOf(formatLease(lease.id)));
   return (
     <section className="panel" aria-label="What it is">
@@ -20,10 +21,13 @@ export function Overview({ now, status }: { account: Account; now: LeaseNow; sta
         facts={[
           [
             "Machine",
-            <span key="machine">
-              {formatShare(cellsOf(lease.placement))} of{" "}
-              <Link to={`/machines/${lease.machine}`}>machine {lease.machine}</Link>
-            </span>,
+            <LeasedShare
+              key="machine"
+              cells={cellsOf(lease.placement)}
+              number={lease.machine}
+              machine={listed}
+              linked
+            />,
           ],
           ["Its provider", <Address key="provider" address={machine.provider} />],
           ["Its tenant", <Address key="tenant" address={lease.tenant} />],

@@ -3,6 +3,7 @@ import { Terminal as Screen } from "@xterm/xterm";
 import "@xterm/xterm/css/xterm.css";
 import { useEffect, useRef, useState } from "react";
 import { type AgentClient, openTerminal, type Terminal } from "../../agent";
+import { onLook } from "../../app/theme";
 import { problemOf } from "../../chain";
 import type { Problem } from "../../problem";
 import { ProblemView } from "../../ui/ProblemView";
@@ -36,6 +37,9 @@ export default function TerminalPart({ agent, lease }: { agent: AgentClient; lea
     screen.onResize(({ rows, cols }) => terminal?.resize(rows, cols));
     const resized = new ResizeObserver(() => fit.fit());
     resized.observe(element);
+    const sameLook = onLook(() => {
+      screen.options.theme = look(element).theme;
+    });
     openTerminal(agent, lease, SHELL, [screen.rows, screen.cols], {
       output: (data) => screen.write(data),
       ended: (how) => !gone && setEnded(how),
@@ -47,6 +51,7 @@ export default function TerminalPart({ agent, lease }: { agent: AgentClient; lea
       .catch((error: unknown) => !gone && setEnded(problemOf(error, "opening a terminal")));
     return () => {
       gone = true;
+      sameLook();
       resized.disconnect();
       terminal?.close();
       screen.dispose();

@@ -22,10 +22,10 @@ export function standing(lease: Lease, params: Params, status: LeaseStatus | und
     return {
       at: "kept",
       since: lease.end,
-      now: "It is over; its container is kept for a while.",
+      now: `${overOf(lease, status)} Its container is kept for a while.`,
       keptUntil: kept.until,
     };
-  return { at: "ended", since: lease.end, now: OVER[lease.state] ?? "It is over." };
+  return { at: "ended", since: lease.end, now: overOf(lease, status) };
 }
 
 function beforeStart(lease: Lease, params: Params, status: LeaseStatus | undefined): Standing {
@@ -46,7 +46,7 @@ function running(lease: Lease, status: LeaseStatus | undefined): Standing {
     return {
       at: "running",
       since,
-      now: `Its command has ended with ${status.exit_code ?? "no code"}; the lease is billed until it is closed.`,
+      now: `${finished(status.exit_code)} ${status.closes_when_done ? "The machine closes the lease." : "The lease is billed until it is closed."}`,
     };
   }
   if (status?.phase === "stopped") return { at: "running", since, now: "It stands still at your word, and is billed." };
@@ -57,6 +57,17 @@ const OVER: Readonly<Record<number, string>> = {
   [LeaseState.cancelled]: "It was never started: all of it came back.",
   [LeaseState.rejected]: "It was given back before its time.",
 };
+
+function overOf(lease: Lease, status: LeaseStatus | undefined): string {
+  if (lease.state !== LeaseState.ended) return OVER[lease.state] ?? "It is over.";
+  return status && status.exit_code !== null ? `It is over. ${finished(status.exit_code)}` : "It is over.";
+}
+
+/** How a command ended that was not ended by anybody. */
+function finished(code: number | null): string {
+  if (code === null) return "Its command has ended.";
+  return code === 0 ? "Its command is done: it ended well, with code 0." : `Its command failed, with code ${code}.`;
+}
 
 function percentOf(progress: string | null): number | undefined {
   const found = /(\d{1,3}) ?%/.exec(progress ?? "");

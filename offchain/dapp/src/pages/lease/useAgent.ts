@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo, useState } from "react";
-import { AgentClient, keptSession, type SessionKey } from "../../agent";
+import { AgentClient, keptSession, type Phase, type SessionKey } from "../../agent";
 import { isAlone } from "../../api/gateway";
 import type { Account } from "../../wallet";
 import { agentUrl, sessionFor } from "../rent/useRenting";
@@ -26,8 +26,10 @@ export function useAgent(account: Account, machine: number) {
 }
 
 const LOOK_EVERY = 2_000;
+const LAST: ReadonlySet<Phase> = new Set(["ended", "declined"]);
 
-/** What the agent says of the lease; looked at again and again while it is shown. */
+/** What the agent says of the lease; looked at again and again while it is shown, until what it has to say of the end is
+ * said, or it knows the lease no more. */
 export function useStatus(agent: AgentClient | null, lease: bigint, live: boolean) {
   return useQuery({
     queryKey: ["agent", "status", agent?.way.machine, String(lease), agent !== null],
@@ -37,6 +39,7 @@ export function useStatus(agent: AgentClient | null, lease: bigint, live: boolea
     },
     enabled: agent !== null,
     retry: false,
-    refetchInterval: live ? LOOK_EVERY : false,
+    refetchInterval: ({ state: { data, error } }) =>
+      live || (error === null && data !== undefined && !LAST.has(data.phase)) ? LOOK_EVERY : false,
   });
 }

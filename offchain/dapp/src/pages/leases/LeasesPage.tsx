@@ -2,15 +2,16 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { gateway } from "../../api/gateway";
 import { useLive } from "../../api/live";
+import { useMachinesOf } from "../../api/queries";
 import type { Part } from "../../api/types";
 import { Page } from "../../app/Page";
-import { formatShare } from "../../format";
 import { Empty } from "../../ui/Empty";
 import { Money } from "../../ui/Money";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import { Time } from "../../ui/Time";
 import { type Account, WithWallet } from "../../wallet";
+import { LeasedShare } from "./LeasedShare";
 import { LeaseStateView } from "./LeaseStateView";
 import "../../ui/rows.css";
 import "./leases.css";
@@ -44,6 +45,7 @@ function Leases({ account }: { account: Account }) {
     queryFn: ({ signal }) => gateway.get<Part<LeaseItem>>("leases", { tenant, limit: 200 }, signal),
     refetchInterval: 5_000,
   });
+  const machines = useMachinesOf(leases.data?.items.map(({ machine }) => machine) ?? []);
   if (leases.error) return <ProblemView error={leases.error} onRetry={() => void leases.refetch()} />;
   if (!leases.data) return <Skeleton rows={4} />;
   if (leases.data.items.length === 0) {
@@ -62,9 +64,7 @@ function Leases({ account }: { account: Account }) {
           <Link to={`/leases/${lease.id}`} className="linked-row lease-row">
             <strong>Lease {lease.id}</strong>
             <LeaseStateView state={lease.state} />
-            <span>
-              {formatShare(lease.cells)} of machine {lease.machine}
-            </span>
+            <LeasedShare cells={lease.cells} number={lease.machine} machine={machines.get(lease.machine)} />
             <span>
               {ended(lease.state) ? "ended" : "ends"} <Time at={lease.end} />
             </span>

@@ -6,7 +6,7 @@ import { Copy } from "../../ui/Copy";
 import { Facts } from "../../ui/Facts";
 import { Money } from "../../ui/Money";
 import { Time } from "../../ui/Time";
-import { memoryOf } from "../market/words";
+import { memoryOf, perOf, unitOf } from "../market/words";
 
 interface Props {
   readonly machine: MachineWhole;
@@ -24,7 +24,7 @@ export function MachineFacts({ machine, token }: Props) {
         facts={[
           machine.class === null ? undefined : ["Class", machine.class],
           [
-            unitsOf(machine),
+            `${unitOf(machine.kind)}s`,
             `${machine.gpus}, of which ${formatFree(machine.free_cells)} free; leased from ${formatShare(machine.smallest)} on`,
           ],
           machine.mem === null ? undefined : ["Memory of each", memoryOf(machine)],
@@ -42,13 +42,13 @@ export function MachineFacts({ machine, token }: Props) {
       <h2>What it asks</h2>
       <Facts
         facts={[
-          ["Price", <Money amount={machine.price} token={token} per={perOf(machine)} places="exact" />],
+          ["Price", <Money amount={machine.price} token={token} per={perOf(machine.kind)} places="exact" />],
           [
             "As spot",
             machine.spot_price === null ? (
               "not sold"
             ) : (
-              <Money amount={machine.spot_price} token={token} per={perOf(machine)} places="exact" />
+              <Money amount={machine.spot_price} token={token} per={perOf(machine.kind)} places="exact" />
             ),
           ],
           ["Leases", `from ${formatDuration(machine.min)} to ${formatDuration(machine.max)}`],
@@ -90,15 +90,6 @@ const WAYS: Readonly<Record<string, string>> = {
   mps: "MPS, side by side on the card",
   "time-slice": "time slices, by turns on the card",
 };
-
-/** What it is leased by: a host without cards sells parts of itself. */
-function unitsOf({ kind }: MachineWhole): string {
-  return kind === "cpu" ? "CPU units" : "GPUs";
-}
-
-function perOf({ kind }: MachineWhole): string {
-  return kind === "cpu" ? "unit-hour" : "GPU-hour";
-}
 
 function Cid({ cid }: { cid: string }) {
   return (

@@ -3,11 +3,12 @@ import { Link } from "react-router";
 import type { MachineWhole, Quote } from "../../api/machines";
 import { useQuote } from "../../api/queries";
 import type { Token } from "../../api/types";
-import { formatDuration, formatShare, parseDuration } from "../../format";
+import { capitalised, formatDuration, formatShare, parseDuration } from "../../format";
 import { Facts } from "../../ui/Facts";
 import { Money } from "../../ui/Money";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
+import { unitOf } from "../market/words";
 import { SilentAgent, useAgentAnswers } from "./SilentAgent";
 
 interface Props {
@@ -39,7 +40,7 @@ export function QuotePanel({ machine, token }: Props) {
           >
             {sharesOf(machine).map((share) => (
               <option key={share} value={share}>
-                {formatShare(share)} {machine.kind === "cpu" ? "CPU unit" : "GPU"}
+                {formatShare(share)} {unitOf(machine.kind)}
               </option>
             ))}
           </select>
@@ -104,7 +105,7 @@ function Costs({ quote, token }: { quote: Quote; token: Token | undefined }) {
         ]}
       />
       <h3>What comes back</h3>
-      <Facts facts={quote.refunds.map(({ when, back }) => [sentence(when), back] as const)} />
+      <Facts facts={quote.refunds.map(({ when, back }) => [capitalised(when), back] as const)} />
     </>
   );
 }
@@ -113,8 +114,4 @@ function Costs({ quote, token }: { quote: Quote; token: Token | undefined }) {
 function sharesOf({ smallest, gpus }: MachineWhole): number[] {
   const whole = Array.from({ length: gpus }, (_, gpu) => 8 * (gpu + 1));
   return [1, 2, 4, ...whole].filter((share) => share >= smallest);
-}
-
-function sentence(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }

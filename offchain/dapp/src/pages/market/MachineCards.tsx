@@ -8,7 +8,7 @@ import { Time } from "../../ui/Time";
 import { CompareBox } from "./CompareBox";
 import { MachineState } from "./columns";
 import type { MarketUrl } from "./useMarketUrl";
-import { memoryOf, nameOf, percent, starsOf } from "./words";
+import { memoryOf, nameOf, percent, perOf, starsOf } from "./words";
 
 interface Props {
   readonly machines: readonly MachineItem[];
@@ -29,7 +29,7 @@ export function MachineCards({ machines, token, url, changed }: Props) {
               <Link to={`/machines/${machine.id}`}>{nameOf(machine)}</Link>
               <span className="soft small">{machine.id}</span>
             </span>
-            <Money amount={machine.price} token={token} per="GPU-hour" />
+            <Money amount={machine.price} token={token} per={perOf(machine.kind)} />
           </div>
           <div className="line apart small">
             <MachineState machine={machine} />

@@ -8,7 +8,7 @@ import { State } from "../../ui/State";
 import { Time } from "../../ui/Time";
 import { CompareBox } from "./CompareBox";
 import type { MarketUrl } from "./useMarketUrl";
-import { memoryOf, nameOf, percent, starsOf, stateOf } from "./words";
+import { memoryOf, nameOf, percent, starsOf, stateOf, unitOf } from "./words";
 import "./market.css";
 
 /** The market's columns: first what one compares by, then how well it has done, then what it has. */
@@ -32,7 +32,9 @@ export function machineColumns(
       name: "Per GPU-hour",
       sort: "price",
       numeric: true,
-      cell: (machine) => <Money amount={machine.price} token={token} />,
+      cell: ({ kind, price }) => (
+        <Money amount={price} token={token} {...(kind === "cpu" ? { per: unitOf(kind) } : {})} />
+      ),
     },
     { name: "State", sort: "state", cell: (machine) => <MachineState machine={machine} /> },
     {

@@ -1,6 +1,6 @@
 import type { MachineWhole } from "../../api/machines";
 import { exact, formatDuration, formatFree, formatShare, formatSize, type Money } from "../../format";
-import { memoryOf, percent, starsOf, stateOf } from "./words";
+import { memoryOf, percent, perOf, starsOf, stateOf } from "./words";
 
 /** A row: a value of each machine, and the places of those that are best, where one is better than another. */
 export interface CompareRow {
@@ -24,7 +24,7 @@ export function comparison(machines: readonly MachineWhole[], token: Money | und
     row("State", (machine) => stateOf(machine).word),
     row(
       "Price per GPU-hour",
-      ({ price }) => money(price),
+      ({ kind, price }) => (kind === "cpu" ? `${money(price)} / ${perOf(kind)}` : money(price)),
       ({ price }) => -Number(price),
     ),
     row(

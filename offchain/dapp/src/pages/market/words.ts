@@ -1,11 +1,34 @@
 import type { MachineItem } from "../../api/machines";
-import { formatSize } from "../../format";
+import { formatShare, formatSize } from "../../format";
 import type { Meaning } from "../../ui/State";
 
 /** What a machine is called in a row: its cards or its processors, and how many. */
 export function nameOf(machine: MachineItem): string {
   const model = machine.kind === "cpu" ? (machine.cpu ?? "CPU") : (machine.gpu ?? "Unknown");
   return machine.gpus > 1 ? `${machine.gpus} × ${model}` : model;
+}
+
+/** As `nameOf`, or nothing where its documents do not say what it is. */
+export function knownName(machine: MachineItem | undefined): string | undefined {
+  return machine === undefined || machine.kind === null ? undefined : nameOf(machine);
+}
+
+/** A share in words: `1/8 of a GPU`, `2 CPU units`. */
+export function shareIn(cells: number, kind: Kind): string {
+  const unit = unitOf(kind);
+  return `${formatShare(cells)} ${cells < 8 ? `of a ${unit}` : cells === 8 ? unit : `${unit}s`}`;
+}
+
+type Kind = MachineItem["kind"] | undefined;
+
+/** What it is leased by: a host without cards sells parts of itself. */
+export function unitOf(kind: Kind): string {
+  return kind === "cpu" ? "CPU unit" : kind === "gpu" ? "GPU" : "unit";
+}
+
+/** What its price is for, such as `GPU-hour`. */
+export function perOf(kind: Kind): string {
+  return `${unitOf(kind)}-hour`;
 }
 
 /** Memory of each card, as such cards are sold: a driver shows a little less. `–` where nobody knows. */

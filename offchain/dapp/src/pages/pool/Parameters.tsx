@@ -1,5 +1,5 @@
 import type { Param, PoolWhole } from "../../api/pools";
-import { formatDuration, inWords } from "../../format";
+import { capitalised, formatDuration, inWords } from "../../format";
 import { Facts } from "../../ui/Facts";
 import { Time } from "../../ui/Time";
 import { MEANINGS } from "./meanings";
@@ -28,7 +28,7 @@ export function Parameters({ pool }: { pool: PoolWhole }) {
       <div className="panel">
         <Facts
           facts={rows.map(([name, value]) => [
-            sentence(inWords(name).replace(/ (bps|seconds)$/, "")),
+            capitalised(inWords(name).replace(/ (bps|seconds)$/, "")),
             <span className="parameter">
               <span className="numbers">{written(name, value, pool)}</span>
               <span className="small soft">{MEANINGS[name]}</span>
@@ -49,8 +49,4 @@ function written(name: string, value: Param, { token }: PoolWhole): string {
   if (name.endsWith("_bps") && typeof value === "number") return `${value / 100} %`;
   if (SPANS.test(name) && typeof value === "number") return formatDuration(value);
   return AMOUNTS.has(name) ? `${value} ${token.symbol}` : String(value ?? "nobody");
-}
-
-function sentence(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }

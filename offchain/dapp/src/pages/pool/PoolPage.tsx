@@ -42,11 +42,11 @@ function Shown({ pool }: { pool: AnsweredPool }) {
             pool.pending_owner === null ? undefined : ["Next owner", <Address address={pool.pending_owner} />],
             ["Treasury, which fees go to", <Address address={pool.treasury} />],
             ["Arbiter", pool.arbiter === null ? "nobody: there are no appeals" : <Address address={pool.arbiter} />],
-            ["Rest of a slash", pool.sink === null ? "burnt" : <Address address={pool.sink} />],
+            ["What is left of a slash", pool.sink === null ? "burnt" : <Address address={pool.sink} />],
             ["Token", `${pool.token.symbol}, ${pool.token.decimals} decimals`],
-            ["Opening and registering", pool.paused ? "paused" : "open"],
-            ["Registering takes a licence", pool.gated ? "yes" : "no"],
-            ["Machines, ever", pool.machines.toLocaleString("en")],
+            ["New leases and machines", pool.paused ? "paused by the owner" : "accepted"],
+            ["Who may register machines", pool.gated ? "who has a licence of the owner's" : "anybody"],
+            ["Machines ever registered", pool.machines.toLocaleString("en")],
             alone
               ? undefined
               : [

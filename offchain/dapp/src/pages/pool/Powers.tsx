@@ -1,4 +1,5 @@
 import type { Power } from "../../api/pools";
+import { capitalised } from "../../format";
 import { Address } from "../../ui/Address";
 import { DataTable } from "../../ui/DataTable";
 import "./pool.css";
@@ -17,14 +18,17 @@ export function Powers({ powers }: { powers: readonly Power[] }) {
             name: "Who",
             cell: (power) => (
               <span className="power-who">
-                {power.who}
+                {capitalised(power.who)}
                 {power.address !== null && <Address address={power.address} />}
               </span>
             ),
           },
-          { name: "Can take at most", cell: (power) => power.takes_at_most },
-          { name: "How fast", cell: (power) => power.when },
-          { name: "How to leave first", cell: (power) => power.leave_first },
+          { name: "Can take at most", cell: (power) => capitalised(power.takes_at_most) },
+          { name: "How fast", cell: (power) => capitalised(power.when) },
+          {
+            name: "How to leave first",
+            cell: (power) => (power.leave_first === "-" ? "No need: it takes nothing" : capitalised(power.leave_first)),
+          },
         ]}
       />
     </section>

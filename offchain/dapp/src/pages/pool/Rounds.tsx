@@ -1,17 +1,18 @@
-import { Link } from "react-router";
-import { useRounds } from "../../api/queries";
+import { useMachinesOf, useRounds } from "../../api/queries";
 import type { Token } from "../../api/types";
-import { inWords } from "../../format";
 import { DataTable } from "../../ui/DataTable";
 import { Empty } from "../../ui/Empty";
 import { Money } from "../../ui/Money";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import { Time } from "../../ui/Time";
+import { MachineLink } from "../market/MachineLink";
+import { RoundState } from "./RoundState";
 
 /** Verifications of machines by committees, the newest first. */
 export function Rounds({ token }: { token: Token }) {
   const { data, error, refetch } = useRounds();
+  const machines = useMachinesOf(data?.items.map(({ machine }) => machine) ?? []);
   return (
     <section className="rows" aria-label="Committee rounds">
       <h2>Committee rounds</h2>
@@ -30,10 +31,9 @@ export function Rounds({ token }: { token: Token }) {
             { name: "Round", cell: (round) => `Round ${round.round}` },
             {
               name: "Machine",
-              numeric: true,
-              cell: (round) => <Link to={`/machines/${round.machine}`}>{round.machine}</Link>,
+              cell: ({ machine }) => <MachineLink number={machine} machine={machines.get(machine)} />,
             },
-            { name: "State", cell: (round) => inWords(round.state) },
+            { name: "State", cell: (round) => <RoundState state={round.state} /> },
             { name: "Asked", cell: (round) => <Time at={round.requested_at} /> },
             { name: "Seats", cell: (round) => (round.seats.length === 0 ? "not drawn" : round.seats.join(", ")) },
             { name: "Score", numeric: true, cell: (round) => round.score ?? "–" },

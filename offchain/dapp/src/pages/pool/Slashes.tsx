@@ -1,17 +1,18 @@
-import { Link } from "react-router";
-import { useFaults } from "../../api/queries";
+import { useFaults, useMachinesOf } from "../../api/queries";
 import type { Token } from "../../api/types";
-import { inWords } from "../../format";
+import { capitalised, inWords } from "../../format";
 import { DataTable } from "../../ui/DataTable";
 import { Empty } from "../../ui/Empty";
 import { Money } from "../../ui/Money";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import { Time } from "../../ui/Time";
+import { MachineLink } from "../market/MachineLink";
 
 /** Faults of any machine, the newest first, and what they took. */
 export function Slashes({ token }: { token: Token }) {
   const { data, error, refetch } = useFaults();
+  const machines = useMachinesOf(data?.items.map(({ machine }) => machine) ?? []);
   return (
     <section className="rows" aria-label="Slashes">
       <h2>Faults, and what they took of stakes</h2>
@@ -30,10 +31,9 @@ export function Slashes({ token }: { token: Token }) {
             { name: "Fault", cell: ({ fault, kind }) => `${fault}, ${inWords(kind)}` },
             {
               name: "Machine",
-              numeric: true,
-              cell: ({ machine }) => <Link to={`/machines/${machine}`}>{machine}</Link>,
+              cell: ({ machine }) => <MachineLink number={machine} machine={machines.get(machine)} />,
             },
-            { name: "State", cell: ({ state }) => inWords(state) },
+            { name: "State", cell: ({ state }) => capitalised(inWords(state)) },
             { name: "Began", cell: ({ from }) => <Time at={from} /> },
             { name: "Slash", numeric: true, cell: ({ amount }) => <Money amount={amount} token={token} /> },
             {

@@ -1,3 +1,4 @@
+import { Fragment } from "react";
 import { Copy } from "../../ui/Copy";
 import "./provide.css";
 
@@ -15,7 +16,14 @@ export function Joining({ account }: { account: string | null }) {
           <li key={command}>
             <p>{what}</p>
             <div className="command">
-              <code>{command}</code>
+              <code>
+                {command.split(" ").map((word, place) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: words may come twice, and stay where they are
+                  <Fragment key={place}>
+                    <span className="word">{word}</span>{" "}
+                  </Fragment>
+                ))}
+              </code>
               <Copy text={command} what="this command" />
             </div>
           </li>

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
 import { useLive } from "../../api/live";
+import { useMachinesOf } from "../../api/queries";
 import { Page } from "../../app/Page";
 import { MachineStatus, readHead, readOwnMachine, readParamsVersion, readProviderRules } from "../../chain";
 import { Facts } from "../../ui/Facts";
@@ -9,6 +10,7 @@ import { Skeleton } from "../../ui/Skeleton";
 import { type Meaning, State } from "../../ui/State";
 import { useNow } from "../../ui/useNow";
 import { type Account, WithWallet } from "../../wallet";
+import { MachineLink } from "../market/MachineLink";
 import { StakePart } from "./StakePart";
 import { TermsEditor } from "./TermsEditor";
 import "./provide.css";
@@ -32,6 +34,7 @@ function Managed({ account, id }: { account: Account; id: number }) {
   const { chain, pool, sender } = account;
   useLive(["machines"]);
   const now = useNow();
+  const listed = useMachinesOf([id]).get(id);
   const found = useQuery({
     queryKey: ["machines", "own", pool.controller, sender.account, id],
     queryFn: async () => {
@@ -55,7 +58,7 @@ function Managed({ account, id }: { account: Account; id: number }) {
       <section className="panel" aria-label="How it stands">
         <Facts
           facts={[
-            ["Machine", <Link key="machine" to={`/machines/${id}`}>{`machine ${id}`}</Link>],
+            ["Machine", <MachineLink key="machine" number={id} machine={listed} />],
             [
               "On the market",
               <State key="state" is={meaning}>

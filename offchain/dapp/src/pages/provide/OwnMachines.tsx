@@ -9,7 +9,7 @@ import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import { Time } from "../../ui/Time";
 import { MachineState } from "../market/columns";
-import { nameOf, percent } from "../market/words";
+import { nameOf, percent, perOf } from "../market/words";
 
 interface Props {
   readonly provider: string;
@@ -59,7 +59,7 @@ export function OwnMachines({ provider, machines, token, managed }: Props) {
             {
               name: "Price",
               numeric: true,
-              cell: (machine) => <Money amount={machine.price} token={token} per="GPU-hour" />,
+              cell: (machine) => <Money amount={machine.price} token={token} per={perOf(machine.kind)} />,
             },
             { name: "Stake", numeric: true, cell: (machine) => <Money amount={machine.stake} token={token} /> },
             { name: "Up", numeric: true, cell: (machine) => percent(machine.uptime) },

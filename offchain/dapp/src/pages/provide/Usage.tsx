@@ -27,7 +27,7 @@ export default function Usage({ provider, cells, days }: Props) {
   return (
     <div className="rows">
       <p className="numbers">
-        {meanUse(use).toFixed(1)} % leased in {days} days, of the cells that there are now
+        {meanUse(use).toFixed(1)} % leased in {days} days, of all that there is now
         {!found.data.all && "; the newest 1,000 leases are counted"}
       </p>
       <LineChart

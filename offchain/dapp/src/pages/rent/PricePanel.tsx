@@ -1,13 +1,17 @@
+import type { MachineItem } from "../../api/machines";
 import { approval, type Pool, type Quote, refunds } from "../../chain";
-import { exact, formatDuration, formatShare } from "../../format";
+import { exact, formatDuration } from "../../format";
 import type { Group } from "../../groups";
 import type { WorkloadFields } from "../../sealing";
 import { BeforeWallet } from "../../ui/BeforeWallet";
 import { Money } from "../../ui/Money";
+import { perOf, shareIn } from "../market/words";
 
 interface Props {
   readonly pool: Pool;
   readonly quote: Quote;
+  /** What the machine sells, once that is known. */
+  readonly kind: MachineItem["kind"] | undefined;
   readonly workload: WorkloadFields | null;
   readonly hasSession: boolean;
   /** Who rents, where it is not the wallet itself. */
@@ -17,16 +21,16 @@ interface Props {
 }
 
 /** Everything there is to know before the wallet opens, by the chain's own numbers. */
-export function PricePanel({ pool, quote, workload, hasSession, hasResultsKey, group, children }: Props) {
+export function PricePanel({ pool, quote, kind, workload, hasSession, hasResultsKey, group, children }: Props) {
   const { money } = pool;
   const fee = (quote.deposit * BigInt(quote.feeBps)) / 10_000n;
   return (
     <BeforeWallet
-      title={`Rent ${formatShare(quote.share)} of machine ${quote.machine} for ${formatDuration(quote.duration)}`}
+      title={`Rent ${shareIn(quote.share, kind)} of machine ${quote.machine} for ${formatDuration(quote.duration)}`}
       gets={
         <>
-          {formatShare(quote.share)} of the machine's units, by the second, at{" "}
-          <Money amount={quote.price} token={money} per="GPU-hour" places="exact" />
+          {shareIn(quote.share, kind)} of the machine, by the second, at{" "}
+          <Money amount={quote.price} token={money} per={perOf(kind)} places="exact" />
           {workload && (
             <>
               , running <code className="break">{workload.image}</code>

@@ -3,8 +3,9 @@ import { useMemo, useState } from "react";
 import { useNavigate } from "react-router";
 import { keptSession } from "../../agent";
 import { isAlone } from "../../api/gateway";
+import { useMachinesOf } from "../../api/queries";
 import { MachineStatus, readMachine } from "../../chain";
-import { formatDuration, formatShare } from "../../format";
+import { formatDuration } from "../../format";
 import { routeOf } from "../../groups";
 import { offerOf } from "../../renting";
 import { templates } from "../../sealing";
@@ -14,6 +15,7 @@ import { type Account, DoingView, useDoing } from "../../wallet";
 import { useKeyBook } from "../data/useKeyBook";
 import { useOwnGroups, usePlace } from "../groups/useGroups";
 import { SilentAgent } from "../machine/SilentAgent";
+import { shareIn } from "../market/words";
 import { type Draft, lacking, NEW_DRAFT, workloadOf } from "./draft";
 import { PricePanel } from "./PricePanel";
 import { Shape } from "./Shape";
@@ -48,6 +50,7 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
     queryKey: ["onchain", "machine", pool.controller, id],
     queryFn: () => readMachine(chain, pool, id),
   });
+  const kind = useMachinesOf([id]).get(id)?.kind;
   const share = url.share || machine.data?.smallestShare || 8;
   const wish = { share, duration: url.seconds, allowUnverified: unverified, spot: url.spot };
   const offer = useQuery({
@@ -101,7 +104,7 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
           lost={url.as !== "" && groups.data !== undefined && !groups.isFetching && !group}
           onChoose={(as) => onUrl({ as })}
         />
-        <Shape machine={machine.data} share={share} seconds={url.seconds} onChange={onUrl} />
+        <Shape machine={machine.data} kind={kind} share={share} seconds={url.seconds} onChange={onUrl} />
         {machine.data.terms.spotPrice > 0n && (
           <label className="line">
             <input type="checkbox" checked={url.spot} onChange={(event) => onUrl({ spot: event.target.checked })} />
@@ -128,6 +131,7 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
         <PricePanel
           pool={pool}
           quote={quote}
+          kind={kind}
           workload={workload}
           hasSession={!needsSession}
           hasResultsKey={keys.results !== null}
@@ -139,7 +143,7 @@ export function RentForm({ account, machine: id, url, onUrl }: Props) {
             disabled={doing.busy || stale || problem !== null || missing !== null || (url.as !== "" && !group)}
             onClick={rentNow}
           >
-            {group ? "Propose to rent" : "Rent"} {formatShare(share)} for {formatDuration(url.seconds)}
+            {group ? "Propose to rent" : "Rent"} {shareIn(share, kind)} for {formatDuration(url.seconds)}
           </button>
           {missing && <p className="small">{missing}</p>}
         </PricePanel>

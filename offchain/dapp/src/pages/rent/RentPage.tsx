@@ -1,8 +1,10 @@
 import { Link } from "react-router";
+import { useMachinesOf } from "../../api/queries";
 import { Page } from "../../app/Page";
 import { formatDuration, formatShare } from "../../format";
 import { Empty } from "../../ui/Empty";
 import { WithWallet } from "../../wallet";
+import { knownName } from "../market/words";
 import { RentForm } from "./RentForm";
 import { useRentUrl } from "./useRentUrl";
 import "./rent.css";
@@ -11,6 +13,7 @@ import "./rent.css";
 export default function RentPage() {
   const [url, change] = useRentUrl();
   const { machine } = url;
+  const name = knownName(useMachinesOf(machine === null ? [] : [machine]).get(machine ?? 0));
   if (machine === null) {
     return (
       <Page title="Rent a machine" command="leasehold machines">
@@ -23,7 +26,10 @@ export default function RentPage() {
     );
   }
   return (
-    <Page title={`Rent machine ${machine}`} command={command(machine, url)}>
+    <Page
+      title={name === undefined ? `Rent machine ${machine}` : `Rent ${name}, machine ${machine}`}
+      command={command(machine, url)}
+    >
       <WithWallet why="A lease is your account's: connect a wallet to see what it would pay, to the last unit.">
         {(account) => <RentForm account={account} machine={machine} url={url} onUrl={change} />}
       </WithWallet>

@@ -1,10 +1,14 @@
 import { useState } from "react";
+import type { MachineItem } from "../../api/machines";
 import type { Machine } from "../../chain";
 import { sharesOf } from "../../chain";
-import { formatDuration, formatShare, parseDuration } from "../../format";
+import { formatDuration, parseDuration } from "../../format";
+import { shareIn } from "../market/words";
 
 interface Props {
   readonly machine: Machine;
+  /** What it sells, once that is known. */
+  readonly kind: MachineItem["kind"] | undefined;
   readonly share: number;
   readonly seconds: number;
   readonly onChange: (change: { share?: number; seconds?: number }) => void;
@@ -13,7 +17,7 @@ interface Props {
 const USUAL = [3_600, 2 * 3_600, 8 * 3_600, 86_400];
 
 /** How much of the machine, and for how long. */
-export function Shape({ machine, share, seconds, onChange }: Props) {
+export function Shape({ machine, kind, share, seconds, onChange }: Props) {
   const [written, setWritten] = useState(formatDuration(seconds));
   const { minDuration, maxDuration } = machine.terms;
   const read = parseDuration(written);
@@ -35,7 +39,7 @@ export function Shape({ machine, share, seconds, onChange }: Props) {
             aria-pressed={cells === share}
             onClick={() => onChange({ share: cells })}
           >
-            {formatShare(cells)} {cells < 8 ? "of a unit" : cells === 8 ? "unit" : "units"}
+            {shareIn(cells, kind)}
           </button>
         ))}
       </fieldset>

@@ -1,4 +1,4 @@
-import { type HostImage, reference, type Template, templates } from "../../sealing";
+import { type HostImage, reference, type Template, templates, titleOf } from "../../sealing";
 import { type Draft, imageOf } from "./draft";
 
 interface Props {
@@ -82,7 +82,7 @@ function Choice({ name, summary, chosen, onChoose }: ChoiceProps) {
     <label className={chosen ? "choice chosen" : "choice"}>
       <input type="radio" name="template" checked={chosen} onChange={() => onChoose(name)} />
       <span>
-        <strong>{name || "Your own"}</strong>
+        <strong>{name ? titleOf(name) : "Your own"}</strong>
         <span className="small soft">{summary}</span>
       </span>
     </label>

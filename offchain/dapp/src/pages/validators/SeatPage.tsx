@@ -1,7 +1,7 @@
-import { Link, useParams } from "react-router";
-import { usePool, useRounds, useValidators, useVotes } from "../../api/queries";
+import { useParams } from "react-router";
+import { useMachinesOf, usePool, useRounds, useValidators, useVotes } from "../../api/queries";
 import { Page } from "../../app/Page";
-import { inWords } from "../../format";
+import { capitalised } from "../../format";
 import { Address } from "../../ui/Address";
 import { DataTable } from "../../ui/DataTable";
 import { Empty } from "../../ui/Empty";
@@ -10,6 +10,8 @@ import { Money } from "../../ui/Money";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import { Time } from "../../ui/Time";
+import { MachineLink } from "../market/MachineLink";
+import { RoundState } from "../pool/RoundState";
 import { recordOf } from "./record";
 import { SeatState } from "./SeatState";
 
@@ -22,6 +24,7 @@ export default function SeatPage() {
   const rounds = useRounds();
   const drawn = rounds.data?.items.filter((round) => seat && round.seats.includes(seat.seat)) ?? [];
   const votes = useVotes(drawn.map(({ round }) => round));
+  const machines = useMachinesOf(drawn.map(({ machine }) => machine));
   const error = seats.error ?? rounds.error;
   if (error !== null) {
     return (
@@ -50,13 +53,13 @@ export default function SeatPage() {
             ["Joined", <Time key="joined" at={seat.joined_at} />],
             seat.leaves_at === null ? undefined : ["Leaves", <Time key="leaves" at={seat.leaves_at} />],
             ["State", <SeatState key="state" seat={seat} />],
-            ["Drawn in the newest 50 rounds", String(record.length)],
+            [`Drawn for, of the newest ${rounds.data.items.length} rounds`, String(record.length)],
             ["Showed what it found in", String(record.filter(({ vote }) => vote?.revealed).length)],
           ]}
         />
       </section>
       {record.length === 0 ? (
-        <Empty says="It was drawn for none of the newest 50 rounds." />
+        <Empty says="It was drawn for none of the newest rounds." />
       ) : (
         <DataTable
           caption="Rounds for which it was drawn"
@@ -66,11 +69,10 @@ export default function SeatPage() {
             { name: "Round", cell: ({ round }) => `Round ${round.round}` },
             {
               name: "Machine",
-              numeric: true,
-              cell: ({ round }) => <Link to={`/machines/${round.machine}`}>{round.machine}</Link>,
+              cell: ({ round }) => <MachineLink number={round.machine} machine={machines.get(round.machine)} />,
             },
-            { name: "Outcome", cell: ({ round }) => inWords(round.state) },
-            { name: "It said", cell: ({ said }) => said },
+            { name: "Outcome", cell: ({ round }) => <RoundState state={round.state} /> },
+            { name: "It said", cell: ({ said }) => capitalised(said) },
             { name: "Score it gave", numeric: true, cell: ({ vote }) => vote?.score ?? "–" },
             { name: "Score of all", numeric: true, cell: ({ round }) => round.score ?? "–" },
           ]}

@@ -40,7 +40,11 @@ export default function ValidatorsPage() {
             { name: "Validator", cell: ({ validator }) => <Address address={validator} /> },
             { name: "Stake", numeric: true, cell: ({ stake }) => <Money amount={stake} token={token} /> },
             { name: "Joined", cell: (seat) => <Time at={seat.joined_at} /> },
-            { name: "Of the newest 50 rounds", numeric: true, cell: ({ seat }) => drawn(seat) },
+            {
+              name: `Drawn for, of the newest ${rounds.data?.items.length ?? "…"} rounds`,
+              numeric: true,
+              cell: ({ seat }) => drawn(seat),
+            },
             { name: "State", cell: (seat) => <SeatState seat={seat} /> },
           ]}
         />
