@@ -116,17 +116,24 @@ class Hub:
         """Tell all who hear some of these topics now, each of them at once of all that he hears, in this order: some at
         a time, so that whoever searches waits for none of a thousand.
         """
-        heard: dict[Listener, tuple[str, ...]] = {}
+        heard: dict[Listener, list[str]] = defaultdict(list)
         for topic in happened:
             for listener in self._by_topic.get(topic, ()):
-                heard[listener] = (*heard.get(listener, ()), topic)
+                heard[listener].append(topic)
+        alike: dict[tuple[str, ...], list[Listener]] = defaultdict(list)
+        for listener, topics in heard.items():
+            alike[tuple(topics)].append(listener)
         written = {topic: orjson.dumps({"topic": topic, **frame}) for topic, frame in happened.items()}
-        news = {topics: News(tuple(map(written.__getitem__, topics))) for topics in set(heard.values())}
+        told = 0
         async with self._saying:  # one thing after the other, for each of them
-            for at, (listener, topics) in enumerate(heard.items()):
-                if at and at % _AT_ONCE == 0:
-                    await asyncio.sleep(0)
-                self._tell(listener, news[topics])
+            for each, listeners in alike.items():
+                # No two need hear of the same, so that what is joined for some is let go before the next is.
+                news = News(tuple(map(written.__getitem__, each)))
+                for listener in listeners:
+                    if told and told % _AT_ONCE == 0:
+                        await asyncio.sleep(0)
+                    self._tell(listener, news)
+                    told += 1
 
     def _tell(self, listener: Listener, news: News) -> None:
         before = listener.dropped
