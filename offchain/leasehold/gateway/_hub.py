@@ -123,7 +123,8 @@ class Hub:
         alike: dict[tuple[str, ...], list[Listener]] = defaultdict(list)
         for listener, topics in heard.items():
             alike[tuple(topics)].append(listener)
-        written = {topic: orjson.dumps({"topic": topic, **frame}) for topic, frame in happened.items()}
+        wanted = frozenset[str]().union(*alike)
+        written = {topic: orjson.dumps({"topic": topic, **happened[topic]}) for topic in wanted}
         told = 0
         async with self._saying:  # one thing after the other, for each of them
             for each, listeners in alike.items():

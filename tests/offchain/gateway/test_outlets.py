@@ -155,7 +155,7 @@ class Serving:
 
     async def come(self, count: int) -> None:
         async with asyncio.timeout(patient(20)):
-            while len(self.listeners) < count:  # noqa: ASYNC110
+            while len(self.listeners) < count:  # noqa: ASYNC110  # the server's tasks of this loop do it
                 await asyncio.sleep(0)
 
 

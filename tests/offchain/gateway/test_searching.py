@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leasehold.gateway._searching import PlainSearches
 
@@ -43,7 +43,7 @@ async def ready(world: World) -> None:
     await world.fetched()
 
 
-async def asked(app: object, world: World, query: str) -> list[Message]:
+async def asked(app: ASGIApp, world: World, query: str) -> list[Message]:
     """What is answered, message by message."""
     said: list[Message] = []
 
@@ -54,7 +54,7 @@ async def asked(app: object, world: World, query: str) -> list[Message]:
         said.append(message)
 
     scope = scope_of("http", PATH, query.encode("latin-1")) | {"scheme": "http", "app": world.app}
-    await app(scope, receive, send)  # type: ignore[operator]
+    await app(scope, receive, send)
     return said
 
 
