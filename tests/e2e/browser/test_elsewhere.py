@@ -14,6 +14,7 @@ from playwright.sync_api import Page, Request, expect
 from devnet.gateway import gateway
 from devnet.patience import patient
 from devnet.site import Site
+from devnet.world import World
 
 from .conftest import Renting
 from .wallets import TestWallet
@@ -31,9 +32,9 @@ def elsewhere(files: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def open_gateway(elsewhere: str, site: Site) -> Iterator[str]:
+def open_gateway(elsewhere: str, world: World) -> Iterator[str]:
     """A gateway at which pages from there may sign in."""
-    with gateway(site.world, "open-gateway", 0, "--sign-in-origin", elsewhere) as url:
+    with gateway(world, "open-gateway", 0, "--sign-in-origin", elsewhere) as url:
         yield url
 
 
@@ -41,7 +42,7 @@ def test_a_page_from_elsewhere_signs_in_works_on_its_lease_and_signs_out(
     with_wallet: Page, wallet: TestWallet, elsewhere: str, open_gateway: str, site: Site
 ) -> None:
     page, asked = with_wallet, list[Request]()
-    page.on("request", asked.append)
+    page.on("request", lambda request: asked.append(request))
     renting = Renting(page, f"{elsewhere}/?gateway={open_gateway}", site)
 
     renting.go("/data")

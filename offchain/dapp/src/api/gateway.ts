@@ -136,7 +136,7 @@ export function needsGateway(): Problem {
 }
 
 async function reached(address: string, signal?: AbortSignal, more: RequestInit = {}): Promise<Response> {
-  const token = keptToken(gatewayAddress());
+  const token = address.startsWith(url("agents/")) ? null : keptToken(gatewayAddress()); // nothing of it is an agent's
   const bearer = token === null ? {} : { authorization: `Bearer ${token}` };
   // A token is sent where it is from, and nowhere else that a gateway may lead to.
   const alone: RequestInit = token === null ? {} : { credentials: "omit", redirect: "error" };
