@@ -67,7 +67,7 @@ class SignedIn(BaseModel):
 
 
 class BegunSession(SignedIn):
-    """token: for a page elsewhere, which sends it as `Authorization: Bearer …`; a page of the gateway's has a cookie."""
+    """token: for a page elsewhere, which sends it as `Authorization: Bearer …`; the gateway's own have a cookie."""
 
     token: str | None = None
 

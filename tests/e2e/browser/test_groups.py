@@ -100,7 +100,7 @@ def sessions(member: Member) -> list[dict[str, str]]:
 
 
 def sees_by_session(member: Member, other: Member, account: str, group: str, lease: str) -> None:
-    """The member asks the group for a session of its lease; the other signs it, and the member's page has a terminal."""
+    """The member asks the group for a session of its lease; the other signs it; the member's page has a terminal."""
     page = member.page
     member.go(f"/leases/{lease}")
     member.press("Ask the group for a session")

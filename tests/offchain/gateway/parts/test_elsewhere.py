@@ -140,7 +140,9 @@ async def test_what_was_signed_at_a_page_serves_at_no_other_place(
             assert (answer.status_code, answer.headers.get("set-cookie")) == (401, None), (page, sent_from)
 
 
-@pytest.mark.parametrize("origin", [UNLISTED, "null", PAGE + ".evil.example", "http" + PAGE[5:], PAGE.upper()])
+@pytest.mark.parametrize(
+    "origin", [UNLISTED, "null", PAGE + ".evil.example", "http" + PAGE[5:], PAGE.upper()]
+)
 async def test_a_page_that_is_not_named_gets_nothing(
     app: FastAPI, browse: Browse, clock: Clock, origin: str
 ) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from leasehold.chain import Deployment
 from leasehold.errors import SettingsError
 from leasehold.gateway import GatewaySettings
 from leasehold.gateway._sign_in_origins import SHARED, check_sign_in_origins
 
-from ..conftest import DEPLOYMENT
-
+ADDRESSES = ["0x" + digit * 40 for digit in "1234"]
 CID = "bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi"
 
 
@@ -64,7 +64,9 @@ def test_what_is_no_origin_as_browsers_write_it_is_refused(origin: str) -> None:
         check_sign_in_origins(("https://app.example", origin), ())
 
 
-@pytest.mark.parametrize("origin", ["http://app.example", "http://127.0.0.1.evil.example", "http://192.168.1.2"])
+@pytest.mark.parametrize(
+    "origin", ["http://app.example", "http://127.0.0.1.evil.example", "http://192.168.1.2"]
+)
 def test_a_page_that_can_be_changed_on_its_way_may_not_be_named(origin: str) -> None:
     with pytest.raises(SettingsError, match="changed on its way"):
         check_sign_in_origins((origin,), ())
@@ -82,6 +84,7 @@ def test_the_gateways_own_address_is_no_page_elsewhere() -> None:
 
 
 def test_settings_hold_no_other(tmp_path: Path) -> None:
-    assert GatewaySettings(DEPLOYMENT, tmp_path).sign_in_origins == ()
+    deployment = Deployment(31337, "0x" + "ab" * 32, *ADDRESSES, 1, "TUSD", 6)
+    assert GatewaySettings(deployment, tmp_path).sign_in_origins == ()
     with pytest.raises(SettingsError):
-        GatewaySettings(DEPLOYMENT, tmp_path, sign_in_origins=("*",))
+        GatewaySettings(deployment, tmp_path, sign_in_origins=("*",))
