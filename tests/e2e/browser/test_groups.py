@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
@@ -99,6 +100,24 @@ def sessions(member: Member) -> list[dict[str, str]]:
     return [sent["message"] for sent in member.wallet.signed if sent["primaryType"] == "Session"]
 
 
+@contextmanager
+def swapping(page: Page, keys: Sequence[str]) -> Iterator[None]:
+    """A gateway that says another key than each of those, wherever a group's proposals are asked for."""
+    own = LocalSigner("0x" + "77" * 32).address
+
+    def swapped(route: Route) -> None:
+        answer = route.fetch()
+        text = answer.text()
+        for key in keys:
+            text = re.sub(key, own, text, flags=re.IGNORECASE)
+        route.fulfill(response=answer, body=text)
+
+    place = re.compile(r"/api/v1/groups/[^/]+/proposals")
+    page.route(place, swapped)
+    yield
+    page.unroute(place)
+
+
 def sees_by_session(member: Member, other: Member, account: str, group: str, lease: str) -> None:
     """The member asks the group for a session of its lease; the other signs it; the member's page has a terminal."""
     page = member.page
@@ -109,6 +128,9 @@ def sees_by_session(member: Member, other: Member, account: str, group: str, lea
     expect(page.get_by_role("button", name="Terminal")).to_be_visible()
     keys = [message["key"] for message in sessions(member) if same(message["account"], account)]
 
+    with swapping(other.page, keys):  # a gateway that would rather have its own key let in
+        other.go(group)
+        expect(other.page.get_by_text("more cannot be shown here")).to_have_count(len(keys))
     other.go(group)
     other.page.get_by_role("link", name=re.compile(f"^Let one browser use lease {re.escape(lease)} ")).click()
     what = other.page.get_by_role("region", name="What is signed")
