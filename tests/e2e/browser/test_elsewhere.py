@@ -105,6 +105,42 @@ def test_a_page_of_an_origin_that_is_not_named_gets_nothing(
     assert "personal_sign" not in wallet.asked
 
 
+def test_what_a_gateway_has_signed_with_anothers_nonce_signs_nobody_in_there(
+    with_wallet: Page, wallet: TestWallet, elsewhere: str, open_gateway: str, world: World, site: Site
+) -> None:
+    """The gateway that the page asks hands on the nonce of one that lets the page sign in, and all that it gets."""
+    page, bodies = with_wallet, list[str]()
+    with gateway(world, "honest-gateway", 0, "--sign-in-origin", elsewhere) as honest:
+        page.route(
+            f"{open_gateway}/api/v1/session/nonce",
+            lambda route: route.fulfill(response=route.fetch(url=f"{honest}/api/v1/session/nonce")),
+        )
+        page.on(
+            "request", lambda request: bodies.append(request.post_data or "") if begins(request) else None
+        )
+        renting = Renting(page, f"{elsewhere}/?gateway={open_gateway}", site)
+        renting.go("/data")
+        renting.connect()
+        page.get_by_label("Choose files").set_input_files(
+            [{"name": "words.txt", "mimeType": "text/plain", "buffer": SECRET}]
+        )
+        expect(page.get_by_role("alert")).to_contain_text("nonce")
+        assert wallet.asked.count("personal_sign") == 1
+        (body,) = bodies
+        assert f"URI: {open_gateway}" in json.loads(body)["message"]
+        headers = {"Origin": elsewhere, "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{honest}/api/v1/session", body.encode(), headers)
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=patient(10))
+        assert refused.value.code == 401
+        assert "another address than this gateway's" in json.load(refused.value)["detail"]
+
+
+def begins(request: Request) -> bool:
+    """Whether it asks for a session."""
+    return request.method == "POST" and request.url.endswith("/api/v1/session")
+
+
 def token_of(asked: list[Request]) -> str:
     """By which the page is signed in."""
     said = {request.headers.get("authorization", "") for request in asked}
