@@ -91,6 +91,12 @@ async def run_gateway(
         list[str] | None,
         option("--site URL", "Where browsers open the gateway, to sign in there; else at the loopback."),
     ] = None,
+    sign_in_origin: Annotated[
+        list[str] | None,
+        option(
+            "--sign-in-origin URL", "A page elsewhere that may sign in and read the answers; several times."
+        ),
+    ] = None,
     agents_in: Annotated[
         list[str] | None,
         option(
@@ -127,6 +133,7 @@ async def run_gateway(
         sites=tuple(site or ()),
         agents_in=tuple(agents_in or ()),
         gasless=await gasless.settings(call),
+        sign_in_origins=tuple(sign_in_origin or ()),
     )
     call.out.if_interrupted = "Interrupted: the gateway serves nobody any more."
 

@@ -60,7 +60,7 @@ class Front:
     ) -> None:
         self._app = app
         self._proxies = networks(settings.proxies)
-        self._origins = frozenset(settings.origins)
+        self._origins = frozenset((*settings.origins, *settings.sign_in_origins))
         self._counted = counted
         self._calls = CallRates(RateLimit(settings.calls, 60.0), clock, _MOST_VISITORS)
 

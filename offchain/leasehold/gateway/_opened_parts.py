@@ -83,6 +83,7 @@ async def parts_of(gateway: Gateway) -> AsyncIterator[Mapping[type, object]]:
         signing_in = SigningIn(
             engine,
             origins=settings.sites,
+            elsewhere=settings.sign_in_origins,
             chain_id=gateway.deployment.chain_id,
             is_authorized=client.accounts.is_authorized,
         )

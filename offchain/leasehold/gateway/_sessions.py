@@ -1,7 +1,12 @@
-"""Sessions of browsers whose account has signed in: an id that only the browser has, and here its hash."""
+"""Sessions of browsers whose account has signed in: an id that only the browser has, and here its hash.
+
+Those of the gateway's own pages lie in a cookie, those of pages elsewhere in the page. Their ids are of two forms, so
+that neither ever serves as the other.
+"""
 
 from __future__ import annotations
 
+import re
 import secrets
 from dataclasses import dataclass
 from hashlib import sha256
@@ -13,9 +18,14 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from leasehold.gateway._gateway_tables import sessions
 
 SESSION_SECONDS: Final = 12 * 3600
+PAGE_SECONDS: Final = 4 * 3600
+"""Of a page elsewhere, whose scripts can read what a cookie keeps from them."""
 MOST_SESSIONS: Final = 16
 """Of one account; one more ends the oldest."""
 _ID_BYTES: Final = 32
+_PAGE: Final = "leasehold-page-"
+COOKIE_ID: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+PAGE_ID: Final = re.compile(rf"{_PAGE}[A-Za-z0-9_-]{{43}}")
 
 
 @dataclass(frozen=True)
@@ -30,19 +40,18 @@ class BrowserSession:
 class SessionStore:
     """The sessions in a database. `now` is unix seconds, in every call."""
 
-    def __init__(
-        self, engine: AsyncEngine, *, seconds: int = SESSION_SECONDS, most: int = MOST_SESSIONS
-    ) -> None:
+    def __init__(self, engine: AsyncEngine, *, most: int = MOST_SESSIONS) -> None:
         self._engine = engine
-        self._seconds = seconds
         self._most = most
 
     async def begin(
-        self, account: str, origin: str, now: float, *, instead_of: str | None = None
+        self, account: str, origin: str, now: float, *, elsewhere: bool = False, instead_of: str | None = None
     ) -> tuple[str, BrowserSession]:
-        """A new session under an id of its own; what the browser had before, `instead_of`, is over."""
-        token = secrets.token_urlsafe(_ID_BYTES)
-        session = BrowserSession(account, origin, int(now) + self._seconds)
+        """A new session under an id of its own; what the browser had before, `instead_of`, is over. elsewhere: it is of
+        a page of another origin than the gateway's.
+        """
+        token = (_PAGE if elsewhere else "") + secrets.token_urlsafe(_ID_BYTES)
+        session = BrowserSession(account, origin, int(now) + (PAGE_SECONDS if elsewhere else SESSION_SECONDS))
         async with self._engine.begin() as connection:
             await connection.execute(delete(sessions).where(sessions.c.expires_at <= int(now)))
             if instead_of is not None:

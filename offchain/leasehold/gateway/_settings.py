@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from leasehold.chain import SCHEMA, Deployment, Signer
+from leasehold.gateway._sign_in_origins import check_sign_in_origins
 
 DEFAULT_RPC: Final = ("http://127.0.0.1:8545",)
 DEFAULT_IPFS: Final = "/ip4/127.0.0.1/tcp/5001"
@@ -41,7 +42,10 @@ class GatewaySettings:
 
     sites: origins at which browsers open the gateway itself, to sign in there; the loopback where none is named.
     agents_in: networks, beside the internet, in which agents are called. gasless: how it sends for renters without gas
-    money, if it does.
+    money, if it does. sign_in_origins: of pages elsewhere that may read the answers and sign in; none by itself.
+
+    Raises:
+        SettingsError: an origin of `sign_in_origins` is none, or is everybody's.
     """
 
     deployment: Deployment
@@ -60,6 +64,10 @@ class GatewaySettings:
     sites: tuple[str, ...] = ()
     agents_in: tuple[str, ...] = ()
     gasless: GaslessSettings | None = None
+    sign_in_origins: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_sign_in_origins(self.sign_in_origins, self.sites)
 
     @property
     def database_url(self) -> str:

@@ -87,23 +87,23 @@ class SignInMessage:
 
 
 def check_message(
-    message: SignInMessage, origin: str, origins: Collection[str], chain: int, now: float
+    message: SignInMessage, origin: str, sites: Collection[str], chain: int, now: float
 ) -> None:
-    """Whether it asks for a session here, now. origin: of the page that sent it; origins: the gateway's own.
+    """Whether it asks for a session here, now. origin: of the page that sent it, which the wallet has compared; sites:
+    origins of this gateway, of which the message names one: what was signed for another gateway, which hands it on,
+    signs nobody in.
 
     Raises:
-        SignInRefused: it is for another site, another chain or another time.
+        SignInRefused: it is for another page, gateway, chain or time.
     """
-    if origin not in origins:
-        raise SignInRefused(f"{origin[:200]} is no address of this gateway;", "open it at one of its own.")
     place = urlsplit(origin)
     if message.domain != place.netloc or message.scheme not in (None, place.scheme):
         raise SignInRefused(
             f"The message is for {message.domain}, and this is {place.netloc};", "do not sign such a message."
         )
-    if message.uri != origin and not message.uri.startswith((origin + "/", origin + "?", origin + "#")):
+    if not any(_lies_in(message.uri, site) for site in sites):
         raise SignInRefused(
-            "The message names another address than its site's;", "do not sign such a message."
+            "The message names another address than this gateway's;", "do not sign such a message."
         )
     if message.chain != chain:
         raise SignInRefused(
@@ -111,6 +111,10 @@ def check_message(
             "switch the wallet's network.",
         )
     _check_time(message, now)
+
+
+def _lies_in(uri: str, site: str) -> bool:
+    return uri == site or uri.startswith((site + "/", site + "?", site + "#"))
 
 
 def _check_time(message: SignInMessage, now: float) -> None:

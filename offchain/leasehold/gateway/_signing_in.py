@@ -4,6 +4,11 @@ A browser asks for a nonce, its wallet signs a message that names this site, thi
 back is a session in a cookie that no script reads and no other site sends. Every sign-in makes a new one: whatever id
 the browser came with is over. What changes something is done for pages of the gateway's own origins alone, and for a
 session only from the origin it was begun at.
+
+A page elsewhere, whose origin the gateway's operator has named, gets its session as a bearer's: in the answer's body,
+and sent in `Authorization`. For such a page no cookie is read, set or ended, and for any other no bearer is heard. Its
+wallet compares the message's domain with the page, and the page has named this gateway in the message's `URI`: what it
+had signed for another gateway, which asked for a nonce here, is refused.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Annotated, Final
 
 from eth_account.messages import encode_defunct
@@ -26,8 +31,8 @@ from leasehold.gateway._bodies import json_body, read_json
 from leasehold.gateway._nonces import Nonces
 from leasehold.gateway._parts import PartOf
 from leasehold.gateway._places import Places
-from leasehold.gateway._refusals import Busy, ForeignOrigin, NotSignedIn, SignInRefused
-from leasehold.gateway._sessions import BrowserSession, SessionStore
+from leasehold.gateway._refusals import BadRequest, Busy, ForeignOrigin, NotSignedIn, SignInRefused
+from leasehold.gateway._sessions import COOKIE_ID, PAGE_ID, BrowserSession, SessionStore
 from leasehold.gateway._sign_in_message import MAX_MESSAGE, SignInMessage, check_message
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -39,6 +44,7 @@ _CONTRACT_SECONDS: Final = 20.0
 _MAX_BODY: Final = 2 * (MAX_SIGNATURE + MAX_MESSAGE) + 1024
 _SECURE_COOKIE: Final = "__Host-leasehold"
 _PLAIN_COOKIE: Final = "leasehold"
+_BEARER: Final = re.compile(rf"Bearer ({PAGE_ID.pattern})")
 _LOOPBACK: Final = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?")
 
 
@@ -60,6 +66,12 @@ class SignedIn(BaseModel):
     expires_at: int
 
 
+class BegunSession(SignedIn):
+    """token: for a page elsewhere, which sends it as `Authorization: Bearer …`; the gateway's own have a cookie."""
+
+    token: str | None = None
+
+
 class Nonce(BaseModel):
     """What the next message must name."""
 
@@ -68,8 +80,8 @@ class Nonce(BaseModel):
 
 
 class SigningIn:
-    """Who may sign in, and who is. origins: the gateway's own, as browsers write them, without a path;
-    where none is named, those of the loopback.
+    """Who may sign in, and who is. origins: the gateway's own, as browsers write them, without a path; where none is
+    named, those of the loopback. elsewhere: of other pages that may (`check_sign_in_origins`).
 
     is_authorized: `AccountsContract.is_authorized` of the pool's chain, which asks contracts (ERC-1271).
     """
@@ -79,6 +91,7 @@ class SigningIn:
         engine: AsyncEngine,
         *,
         origins: Sequence[str],
+        elsewhere: Collection[str] = (),
         chain_id: int,
         is_authorized: IsAuthorized,
         now: Callable[[], float] = time.time,
@@ -88,31 +101,46 @@ class SigningIn:
         self.now = now
         self._sessions = SessionStore(engine)
         self._origins = frozenset(origin.rstrip("/").lower() for origin in origins)
+        self._elsewhere = frozenset(elsewhere)
         self._is_authorized = is_authorized
         self._contracts = Places(_CONTRACTS_AT_ONCE)
 
     # ---------------------------------------------------------------------------------------------- in and out
 
     async def sign_in(self, signed: SignedMessage, request: Request) -> tuple[str, BrowserSession]:
-        """A new session's id, and the session. Raises SignInRefused, ForeignOrigin, Busy."""
-        origin, now = self.own_origin(request), self.now()
+        """A new session's id, and the session. Raises SignInRefused, ForeignOrigin, BadRequest, Busy."""
+        origin, now = self.page_of(request), self.now()
+        elsewhere = not self._is_own(origin, request)
         message = SignInMessage.parse(signed.message)
-        check_message(message, origin, {origin}, self.chain_id, now)
+        sites = self._sites(request) if elsewhere else {origin}
+        check_message(message, origin, sites, self.chain_id, now)
         await self.nonces.check(message.nonce, now)
+        former = self._came_with(request, elsewhere)
         caller = str(request.scope.get("visitor", ""))
         await self._check_signature(message, bytes.fromhex(signed.signature[2:]), caller)
         await self.nonces.spend(message.nonce, now)  # last: a stranger's bad signature uses up nobody's nonce
-        found = self._token(request)
-        return await self._sessions.begin(message.address, origin, now, instead_of=found and found[1])
+        return await self._sessions.begin(
+            message.address, origin, now, elsewhere=elsewhere, instead_of=former
+        )
 
-    async def sign_out(self, request: Request) -> None:
-        """Ends the browser's session, if it has one. Raises ForeignOrigin."""
-        self.own_origin(request)
-        if (found := self._token(request)) is not None:
-            await self._sessions.end(found[1])
+    async def sign_out(self, request: Request) -> bool:
+        """Ends the page's session, if it has one; whether that was the cookie's. Raises ForeignOrigin, BadRequest."""
+        elsewhere = not self._is_own(self.page_of(request), request)
+        if (token := self._came_with(request, elsewhere)) is not None:
+            await self._sessions.end(token)
+        return not elsewhere
 
     async def signed_in(self, request: Request) -> BrowserSession:
-        """Who sends the request. Raises NotSignedIn; ForeignOrigin for a change that another site's page asks for."""
+        """Who sends the request. Raises NotSignedIn; ForeignOrigin for a change that another site's page asks for, or
+        whatever one asks for that has taken a session from elsewhere; BadRequest for two sessions at once.
+        """
+        if (token := self._bearer(request)) is not None:
+            session = await self._sessions.find(token, self.now())
+            if session is None or session.origin not in self._elsewhere:
+                raise NotSignedIn("Nobody is signed in;", "sign in with a wallet.")
+            if _origin_of(request) != session.origin:
+                raise ForeignOrigin("The session was begun at another address;", "sign in here.")
+            return session
         found = self._token(request)
         session = None if found is None else await self._sessions.find(found[1], self.now())
         if (
@@ -126,13 +154,42 @@ class SigningIn:
             raise ForeignOrigin("The session was begun at another address;", "sign in here.")
         return session
 
-    def own_origin(self, request: Request) -> str:
-        """The origin of the page that sends the request. Raises ForeignOrigin unless it is one of the gateway's."""
-        origin = request.headers.get("origin", "")
-        own = origin in self._origins or (not self._origins and _at_loopback(origin, request))
-        if not own:
-            raise ForeignOrigin("The request comes from no page of this gateway;", "open the gateway itself.")
+    def page_of(self, request: Request) -> str:
+        """The origin of the page that sends the request. Raises ForeignOrigin unless it may sign in."""
+        origin = _origin_of(request)
+        if not self._is_own(origin, request) and origin not in self._elsewhere:
+            raise ForeignOrigin(
+                "The request comes from no page that may sign in here;", "open the gateway itself."
+            )
         return origin
+
+    def _is_own(self, origin: str, request: Request) -> bool:
+        return origin in self._origins or (not self._origins and _at_loopback(origin, request))
+
+    def _sites(self, request: Request) -> Collection[str]:
+        """This gateway's own origins, as a message names it. Raises ForeignOrigin where it does not know them."""
+        here = f"http://{request.headers.get('host', '')}"
+        sites = self._origins or ({here} if _at_loopback(here, request) else ())
+        if not sites:
+            raise ForeignOrigin(
+                "This gateway does not know its own address;", "its operator names it (`--site`)."
+            )
+        return sites
+
+    def _came_with(self, request: Request, elsewhere: bool) -> str | None:
+        """The id of the session that such a page sends. Raises BadRequest."""
+        bearer, found = self._bearer(request), self._token(request)
+        if elsewhere:
+            return bearer
+        return None if found is None else found[1]
+
+    def _bearer(self, request: Request) -> str | None:
+        """The id in `Authorization`; what a proxy may have put there is none. Raises BadRequest for two sessions."""
+        said = request.headers.getlist("authorization")
+        found = [match[1] for text in said if (match := _BEARER.fullmatch(text))]
+        if found and (len(said) > 1 or self._token(request) is not None):
+            raise BadRequest("The request comes with two sessions;", "send one.")
+        return found[0] if found else None
 
     # ---------------------------------------------------------------------------------------------- the cookie
 
@@ -152,7 +209,7 @@ class SigningIn:
         """The cookie's name and the id in it. The secured one first: another site of the domain cannot set it."""
         for name in (_SECURE_COOKIE, _PLAIN_COOKIE):
             token = request.cookies.get(name, "")
-            if re.fullmatch(r"[A-Za-z0-9_-]{43}", token):
+            if COOKIE_ID.fullmatch(token):
                 return name, token
         return None
 
@@ -176,6 +233,12 @@ class SigningIn:
             raise SignInRefused(
                 f"The signature is not {address}'s;", "sign with the account that the message names."
             )
+
+
+def _origin_of(request: Request) -> str:
+    """What the page is; nothing where the request does not say it, or says it twice."""
+    said = request.headers.getlist("origin")
+    return said[0] if len(said) == 1 else ""
 
 
 def _at_loopback(origin: str, request: Request) -> bool:
@@ -210,20 +273,25 @@ async def nonce(signing_in: TheSigningIn, response: Response) -> Nonce:
     return Nonce(nonce=await signing_in.nonces.issue(signing_in.now()), chain_id=signing_in.chain_id)
 
 
-@router.post("", openapi_extra=json_body(SignedMessage))
-async def sign_in(signing_in: TheSigningIn, request: Request, response: Response) -> SignedIn:
-    """Begins a session for the account that signed, in a cookie."""
-    signing_in.own_origin(request)
+@router.post("", openapi_extra=json_body(SignedMessage), response_model_exclude_none=True)
+async def sign_in(signing_in: TheSigningIn, request: Request, response: Response) -> BegunSession:
+    """Begins a session for the account that signed: in a cookie, or for a page elsewhere in the answer."""
+    signing_in.page_of(request)
     signed = await read_json(request, SignedMessage, _MAX_BODY)
     token, session = await signing_in.sign_in(signed, request)
-    signing_in.give(response, token, session)
     response.headers["Cache-Control"] = "no-store"
-    return SignedIn(account=session.account, expires_at=session.expires_at)
+    of_page = PAGE_ID.fullmatch(token) is not None
+    if not of_page:
+        signing_in.give(response, token, session)
+    said = token if of_page else None
+    return BegunSession(account=session.account, expires_at=session.expires_at, token=said)
 
 
 @router.get("")
 async def signed_in(signing_in: TheSigningIn, request: Request, response: Response) -> SignedIn:
-    """Who is signed in."""
+    """Who is signed in. A page elsewhere that may not sign in is told so."""
+    if "origin" in request.headers:
+        signing_in.page_of(request)
     response.headers["Cache-Control"] = "no-store"
     session = await signing_in.signed_in(request)
     return SignedIn(account=session.account, expires_at=session.expires_at)
@@ -232,5 +300,5 @@ async def signed_in(signing_in: TheSigningIn, request: Request, response: Respon
 @router.delete("", status_code=204)
 async def sign_out(signing_in: TheSigningIn, request: Request, response: Response) -> None:
     """Ends the session."""
-    await signing_in.sign_out(request)
-    signing_in.take(response)
+    if await signing_in.sign_out(request):
+        signing_in.take(response)

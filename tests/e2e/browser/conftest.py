@@ -6,8 +6,11 @@ import asyncio
 import os
 import re
 import shutil
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar
 
 import pytest
@@ -21,7 +24,7 @@ from playwright.sync_api import (
 )
 
 from devnet.account import Account
-from devnet.gateway import gateway
+from devnet.gateway import DAPP, gateway
 from devnet.patience import patient
 from devnet.site import Site
 from devnet.world import World
@@ -73,6 +76,25 @@ def gateway_url(world: World) -> Iterator[str]:
     """The address of a gateway of the world's pool."""
     with gateway(world) as url:
         yield url
+
+
+class AppFiles(SimpleHTTPRequestHandler):
+    """The app's files and nothing else, without a header that says what a page may do."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing."""
+
+
+@pytest.fixture(scope="module")
+def files() -> Iterator[str]:
+    """The address at which the built app is served as by IPFS."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(AppFiles, directory=str(DAPP)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
@@ -72,7 +73,7 @@ def proposed(member: Member, site: Site, group: str) -> str:
     page, sent = member.page, member.wallet.asked.count("eth_sendTransaction")
     member.go(f"/rent?machine={site.machine}&cells=8&seconds=3600&as={group}")
     page.get_by_role("combobox", name="Image").fill(site.tiny)
-    page.get_by_role("textbox", name="Command").fill("sleep 3600")
+    page.get_by_role("textbox", name="Command").fill("echo hello, group; exec sleep 3600")
     page.get_by_label("It may reach the internet").uncheck()
     page.get_by_label("Nobody has measured this machine").check()
     expect(page.get_by_label("The account that pays and holds the lease")).to_have_value(group)
@@ -92,6 +93,63 @@ def carried_out(member: Member, link: str) -> None:
     member.open(link)
     member.press("Carry it out")
     expect(member.page.get_by_text("It was carried out.")).to_be_visible()
+
+
+def sessions(member: Member) -> list[dict[str, str]]:
+    """Those that the member's wallet has signed."""
+    return [sent["message"] for sent in member.wallet.signed if sent["primaryType"] == "Session"]
+
+
+@contextmanager
+def swapping(page: Page, keys: Sequence[str]) -> Iterator[None]:
+    """A gateway that says another key than each of those, wherever a group's proposals are asked for."""
+    own = LocalSigner("0x" + "77" * 32).address
+
+    def swapped(route: Route) -> None:
+        answer = route.fetch()
+        text = answer.text()
+        for key in keys:
+            text = re.sub(key, own, text, flags=re.IGNORECASE)
+        route.fulfill(response=answer, body=text)
+
+    place = re.compile(r"/api/v1/groups/[^/]+/proposals")
+    page.route(place, swapped)
+    yield
+    page.unroute(place)
+
+
+def sees_by_session(member: Member, other: Member, account: str, group: str, lease: str) -> None:
+    """The member asks the group for a session of its lease; the other signs it; the member's page has a terminal."""
+    page = member.page
+    member.go(f"/leases/{lease}")
+    member.press("Ask the group for a session")
+    ours = page.get_by_role("region", name="The group's lease")
+    expect(ours).to_contain_text("1 of 2")
+    expect(page.get_by_role("button", name="Terminal")).to_be_visible()
+    keys = [message["key"] for message in sessions(member) if same(message["account"], account)]
+
+    with swapping(other.page, keys):  # a gateway that would rather have its own key let in
+        other.go(group)
+        expect(other.page.get_by_text("more cannot be shown here")).to_have_count(len(keys))
+    other.go(group)
+    other.page.get_by_role("link", name=re.compile(f"^Let one browser use lease {re.escape(lease)} ")).click()
+    what = other.page.get_by_role("region", name="What is signed")
+    expect(what).to_contain_text("run any command in it")
+    for key in keys:  # of a group; a Safe's owners sign a digest
+        expect(what.get_by_title(re.compile(f"^{key}$", re.IGNORECASE))).to_be_visible()
+    other.press("Sign this with your wallet")
+    expect(other.page.get_by_text("Enough have signed")).to_be_visible()
+
+    expect(ours).to_contain_text("this tab sees and uses it")
+    page.get_by_role("button", name="Terminal").click()
+    page.get_by_label("Terminal", exact=True).get_by_text("A shell in the container").wait_for()
+    page.get_by_label("Terminal input").focus()
+    page.keyboard.type("echo $((6 * 7)) is the answer\n")
+    expect(page.get_by_label("Terminal", exact=True)).to_contain_text("42 is the answer")
+    page.get_by_role("button", name="Logs").click()
+    expect(page.get_by_label("Log", exact=True)).to_contain_text("hello, group")
+    other.go(f"/leases/{lease}")  # whose own page was let in by nobody
+    expect(other.page.get_by_role("button", name="Ask the group for a session")).to_be_visible()
 
 
 def test_two_of_three_rent_a_machine_together_and_close_the_lease(
@@ -150,6 +208,9 @@ def test_two_of_three_rent_a_machine_together_and_close_the_lease(
         expect(member.page.get_by_role("link", name=f"Go to lease {lease}")).to_be_visible()
     shown(edsger.page, "carried-out")
     site.until(lambda: site.events(LeaseStarted, lease))
+    sees_by_session(ada, grace, account, link.partition("#")[2], lease)
+    (session,) = sessions(grace)
+    assert session in sessions(ada)
 
     # And closes it the same way: what is unused comes back into the group's ledger.
     grace.open(link)
@@ -188,7 +249,9 @@ def test_owners_of_a_safe_rent_by_their_signatures(
     carried_out(edsger, rental)
     opened = site.here(LeaseOpened)[-1]
     assert (opened.tenant, opened.deposit) == (safe, PRICE)
-    site.until(lambda: site.events(LeaseStarted, format_lease(opened.lease)))
+    lease = format_lease(opened.lease)
+    site.until(lambda: site.events(LeaseStarted, lease))
+    sees_by_session(ada, edsger, safe, f"/groups/{safe}?safe=1", lease)
 
 
 def test_a_gateway_that_changes_a_proposal_gets_no_signature(

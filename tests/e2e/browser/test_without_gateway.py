@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import re
-import threading
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from devnet.account import Account
-from devnet.gateway import DAPP, gateway
+from devnet.gateway import gateway
 from devnet.site import Site
 from leasehold.chain import LeaseClosed
 
@@ -21,25 +18,6 @@ from .conftest import Renting
 from .wallets import TestWallet
 
 pytestmark = pytest.mark.slow
-
-
-class AppFiles(SimpleHTTPRequestHandler):
-    """The app's files and nothing else, without a header that says what a page may do."""
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Says nothing."""
-
-
-@pytest.fixture(scope="module")
-def files() -> Iterator[str]:
-    """The address at which the built app is served as by IPFS."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(AppFiles, directory=str(DAPP)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
 
 
 def test_own_leases_are_listed_and_closed_once_the_gateway_is_gone(

@@ -138,6 +138,20 @@ async def test_only_pages_that_are_on_the_list_may_read_the_answers(opened: Open
     assert "POST" in before.headers["access-control-allow-methods"]
 
 
+async def test_a_page_that_may_sign_in_may_read_the_answers_and_never_with_a_cookie(opened: Opening) -> None:
+    world = await opened(sign_in_origins=("https://app.example",))
+    asks = {"Access-Control-Request-Method": "DELETE", "Access-Control-Request-Headers": "authorization"}
+    for origin, allowed in (("https://app.example", "https://app.example"), ("https://evil.example", None)):
+        answer = await world.client.get("/api/v1/machines", headers={"Origin": origin})
+        before = await world.client.options("/api/v1/session", headers={"Origin": origin, **asks})
+        for said in (answer.headers, before.headers):
+            assert said.get("access-control-allow-origin") == allowed
+            assert said["vary"] == "Origin"
+            assert "access-control-allow-credentials" not in said
+        granted = before.headers.get("access-control-allow-headers", "").split(", ")
+        assert ("Authorization" in granted) == (allowed is not None)
+
+
 async def test_the_name_that_a_caller_gives_the_gateway_is_in_no_answer(wide: World) -> None:
     for path in (
         "/api/v1/machines",

@@ -3,5 +3,5 @@ export { AgentClient, type AgentWay, checkReceipt } from "./client";
 export type * from "./documents";
 export { type Listener, openTerminal, type Terminal } from "./exec";
 export { filesIn, fileThere, putFile, type There } from "./files";
-export { forgetSession, grantSession, type Keep, keptSession, type SessionKey } from "./session";
-export { sessionRequest } from "./typed";
+export { forgetSessions, grantSession, type Keep, keptSession, OPS, type SessionKey } from "./session";
+export { type Session, sessionRequest, toJson } from "./typed";

@@ -12,6 +12,7 @@ import type { Pool } from "../chain";
 import { canonicalJson, domainOf, REQUEST, type Request, type Session, sessionRequest, toJson } from "./typed";
 
 export const SESSION_SECONDS = 86_400;
+const PREFIX = "leasehold.session.";
 const RENEW_BEFORE = 600; // seconds before its end, so that none ends in the middle of a command
 
 /** What these pages ask agents for. Every agent knows these. */
@@ -75,8 +76,9 @@ export async function grantSession(
   return key;
 }
 
-export function forgetSession(pool: Pool, account: Address, keep: Keep): void {
-  keep.removeItem(place(pool, account));
+/** Forgets every key that this tab has for agents, whosever it is. */
+export function forgetSessions(keep: Storage): void {
+  for (const name of Object.keys(keep)) if (name.startsWith(PREFIX)) keep.removeItem(name);
 }
 
 /** A proof of kind 4 for the request, by the session's key. */
@@ -99,5 +101,5 @@ export async function prove(key: SessionKey, request: Request): Promise<Hex> {
 }
 
 function place(pool: Pool, account: Address): string {
-  return `leasehold.session.${pool.chainId}-${pool.controller}-${account}`.toLowerCase();
+  return `${PREFIX}${pool.chainId}-${pool.controller}-${account}`.toLowerCase();
 }

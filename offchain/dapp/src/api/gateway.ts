@@ -1,4 +1,5 @@
 import { Problem } from "../problem";
+import { keptToken } from "./pageSession";
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -135,9 +136,13 @@ export function needsGateway(): Problem {
 }
 
 async function reached(address: string, signal?: AbortSignal, more: RequestInit = {}): Promise<Response> {
+  const token = address.startsWith(url("agents/")) ? null : keptToken(gatewayAddress()); // nothing of it is an agent's
+  const bearer = token === null ? {} : { authorization: `Bearer ${token}` };
+  // A token is sent where it is from, and nowhere else that a gateway may lead to.
+  const alone: RequestInit = token === null ? {} : { credentials: "omit", redirect: "error" };
   try {
-    const headers = { accept: "application/json", ...more.headers };
-    return await fetch(address, { ...more, headers, signal: signal ?? null });
+    const headers = { accept: "application/json", ...bearer, ...more.headers };
+    return await fetch(address, { ...more, ...alone, headers, signal: signal ?? null });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new Problem(

@@ -3,15 +3,16 @@ import type { Address, Hex, PublicClient } from "viem";
 import { gateway } from "../api/gateway";
 import type { Part } from "../api/types";
 import { Problem } from "../problem";
+import { type Access, accessFile, isAccess, readAccess } from "./access";
 import { type Group, makeGroup } from "./group";
 import { checked } from "./invitation";
 import type { KnownGroup } from "./known";
 import type { Place } from "./place";
 import {
   fileOf,
-  isExecution,
   type Proposal,
   type ProposalFile,
+  type Proposed,
   readProposal,
   type Signatures,
   signatureFile,
@@ -19,9 +20,17 @@ import {
 } from "./proposal";
 
 /** A proposal, and the signatures of it that hold. */
-export interface Gathered {
-  readonly proposal: Proposal;
+export interface Gathered<Kind extends Proposed = Proposal> {
+  readonly proposal: Kind;
   readonly signatures: Signatures;
+}
+
+/** Of the kinds that are shown here. */
+export type GatheredAny = Gathered | Gathered<Access>;
+
+/** Whether a session is asked for, and no calls are. */
+export function asksAccess(gathered: GatheredAny): gathered is Gathered<Access> {
+  return "session" in gathered.proposal;
 }
 
 interface SaidGroup {
@@ -77,15 +86,13 @@ function groupOf({ accounts }: Place, { threshold, signers, salt }: SaidGroup): 
 /** What a group is asked to sign. `others`: how many are of another kind, or refused here. */
 export async function openProposals(chain: PublicClient, place: Place, group: Group) {
   const { items } = await gateway.get<Part<Said>>(`groups/${group.account}/proposals`);
-  const read = await Promise.allSettled(
-    items.filter(({ proposal }) => isExecution(proposal)).map((said) => gathered(chain, place, group, said)),
-  );
+  const read = await Promise.allSettled(items.map((said) => gathered(chain, place, group, said)));
   const good = read.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   return { gathered: good, others: items.length - good.length };
 }
 
 /** One, by its digest. Throws a Problem where the gateway has another for it. */
-export async function askProposal(chain: PublicClient, place: Place, group: Group, digest: Hex): Promise<Gathered> {
+export async function askProposal(chain: PublicClient, place: Place, group: Group, digest: Hex): Promise<GatheredAny> {
   const said = await gateway.get<Said>(`groups/${group.account}/proposals/${digest}`);
   const read = await gathered(chain, place, group, said);
   if (read.proposal.digest === digest) return read;
@@ -93,18 +100,34 @@ export async function askProposal(chain: PublicClient, place: Place, group: Grou
 }
 
 /** Brings a proposal with the signatures that there are. */
-export async function bring(place: Place, { proposal, signatures }: Gathered): Promise<void> {
-  await gateway.post(`groups/${proposal.group.account}/proposals`, fileOf(place, proposal, signatures));
+export async function bring(place: Place, asked: GatheredAny): Promise<void> {
+  const file = asksAccess(asked)
+    ? accessFile(place, asked.proposal, asked.signatures)
+    : fileOf(place, asked.proposal, asked.signatures);
+  await gateway.post(`groups/${asked.proposal.group.account}/proposals`, file);
 }
 
 /** Brings one signer's signature. */
-export async function bringSignature(proposal: Proposal, signer: Address, proof: Hex): Promise<void> {
+export async function bringSignature(proposal: Proposed, signer: Address, proof: Hex): Promise<void> {
   const path = `groups/${proposal.group.account}/proposals/${proposal.digest}/signatures`;
   await gateway.post(path, signatureFile(proposal, signer, proof));
 }
 
-async function gathered(chain: PublicClient, place: Place, group: Group, said: Said): Promise<Gathered> {
-  const proposal = await readProposal(chain, place, said.proposal);
+async function gathered(
+  chain: PublicClient,
+  place: Place,
+  group: Group,
+  { proposal: file }: Said,
+): Promise<GatheredAny> {
+  if (isAccess(file)) {
+    const proposal = await readAccess(chain, place, file);
+    checked(group.account, proposal.group);
+    const signatures = await signaturesIn(chain, place, proposal, file);
+    if (signatures.size > 0) return { proposal, signatures };
+    // Whoever asks signs first. Without, it is nobody's of the group, and its key may be the gateway's own.
+    throw new Problem("nobody-asks", "None of the group's signers has asked for this session.", "Do not sign it.");
+  }
+  const proposal = await readProposal(chain, place, file);
   checked(group.account, proposal.group);
-  return { proposal, signatures: await signaturesIn(chain, place, proposal, said.proposal) };
+  return { proposal, signatures: await signaturesIn(chain, place, proposal, file) };
 }

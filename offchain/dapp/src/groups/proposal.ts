@@ -33,10 +33,14 @@ export interface Execution {
   readonly deadline: bigint;
 }
 
-export interface Proposal {
+/** Whatever a group is asked to sign. */
+export interface Proposed {
   readonly group: Group;
-  readonly execution: Execution;
   readonly digest: Hex;
+}
+
+export interface Proposal extends Proposed {
+  readonly execution: Execution;
 }
 
 /** By signer, a proof of kind 1 (a key's) or 2 (a contract's). */
@@ -68,7 +72,7 @@ export function executionRequest({ pool, accounts }: Place, execution: Execution
 }
 
 /** What an owner of a Safe is shown and signs: its digest, in the Safe's own domain. */
-function safeRequest({ pool }: Place, { group, digest }: Proposal) {
+export function safeRequest({ pool }: Place, { group, digest }: Proposed) {
   const domain = { chainId: pool.chainId, verifyingContract: group.account } as const;
   return { domain, types: SAFE_MESSAGE, primaryType: "SafeMessage", message: { message: digest } } as const;
 }
@@ -80,7 +84,7 @@ export function signingRequest(place: Place, proposal: Proposal): SigningRequest
   return proposal.group.safe ? safeRequest(place, proposal) : executionRequest(place, proposal.execution);
 }
 
-function signedHash(place: Place, proposal: Proposal): Hex {
+function signedHash(place: Place, proposal: Proposed): Hex {
   return proposal.group.safe ? hashTypedData(safeRequest(place, proposal)) : proposal.digest;
 }
 
@@ -104,63 +108,80 @@ export function isExecution(file: ProposalFile): boolean {
 
 /** The proposal in a file, with a Safe's owners by the chain's word. Throws a Problem for what nobody should sign. */
 export async function readProposal(chain: PublicClient, place: Place, file: ProposalFile): Promise<Proposal> {
-  const damaged = (why: string) => new Problem("proposal-refused", `The proposal ${why}.`, "Do not sign it.");
-  if (file.chain !== place.pool.chainId || !sameAddress(file.pool, place.pool.controller)) {
-    throw damaged("is for another pool");
-  }
-  const [message, ...more] = Array.isArray(file.messages) ? file.messages : [];
-  if (!isExecution(file) || more.length) throw damaged("holds something else than calls");
-  const execution = readExecution(message, damaged);
-  const group = await readGroup(chain, place, file.group, damaged);
-  if (!sameAddress(file.account, group.account) || execution.account !== group.account) {
-    throw damaged(`says that its account is ${String(file.account)}, and its signers make ${group.account}`);
-  }
+  const message = messageIn(place, file);
+  if (!isExecution(file)) throw damaged("holds something else than calls");
+  const execution = readExecution(message);
+  const group = await groupOfFile(chain, place, file, execution.account);
   return proposalOf(place, group, execution);
 }
 
-type Refuse = (why: string) => Problem;
+/** The one message of a file that is for this pool. Throws a Problem. */
+export function messageIn({ pool }: Place, file: ProposalFile): Readonly<Record<string, unknown>> {
+  if (file.chain !== pool.chainId || !sameAddress(file.pool, pool.controller)) throw damaged("is for another pool");
+  const [message, ...more] = Array.isArray(file.messages) ? file.messages : [];
+  if (more.length) throw damaged("holds several messages");
+  if (typeof message !== "object" || message === null) throw damaged("is damaged");
+  return message as Readonly<Record<string, unknown>>;
+}
 
-function readExecution(said: unknown, damaged: Refuse): Execution {
-  if (typeof said !== "object" || said === null) throw damaged("is damaged");
-  const { account, calls, nonce, deadline } = said as Record<string, unknown>;
+/** The group in a file, which the message speaks of, too. Throws a Problem. */
+export async function groupOfFile(
+  chain: PublicClient,
+  place: Place,
+  file: ProposalFile,
+  account: Address,
+): Promise<Group> {
+  const group = await readGroup(chain, place, file.group);
+  if (sameAddress(file.account, group.account) && account === group.account) return group;
+  throw damaged(`says that its account is ${String(file.account)}, and its signers make ${group.account}`);
+}
+
+export function damaged(why: string): Problem {
+  return new Problem("proposal-refused", `The proposal ${why}.`, "Do not sign it.");
+}
+
+function readExecution(message: Readonly<Record<string, unknown>>): Execution {
+  const { account, calls, nonce, deadline } = message;
   if (!Array.isArray(calls) || calls.length < 1 || calls.length > MOST_CALLS)
     throw damaged("has no calls, or too many");
-  const whole = (value: unknown): bigint => {
-    const written = typeof value === "number" && Number.isSafeInteger(value) ? String(value) : value;
-    if (typeof written !== "string" || !/^[0-9]{1,78}$/.test(written)) throw damaged("has a number that is none");
-    return BigInt(written);
-  };
   return {
-    account: addressIn(account, damaged),
+    account: addressIn(account),
     calls: calls.map((call: { target?: unknown; data?: unknown } | null) => {
       if (!isHex(call?.data) || call.data.length % 2) throw damaged("has a call that cannot be read");
-      return { target: addressIn(call.target, damaged), data: call.data.toLowerCase() as Hex };
+      return { target: addressIn(call.target), data: call.data.toLowerCase() as Hex };
     }),
     nonce: whole(nonce),
     deadline: whole(deadline),
   };
 }
 
-async function readGroup(chain: PublicClient, place: Place, said: unknown, damaged: Refuse): Promise<Group> {
+/** Throws a Problem for what is no number, or one that JSON has rounded. */
+export function whole(value: unknown): bigint {
+  const written = typeof value === "number" && Number.isSafeInteger(value) ? String(value) : value;
+  if (typeof written !== "string" || !/^[0-9]{1,78}$/.test(written)) throw damaged("has a number that is none");
+  return BigInt(written);
+}
+
+async function readGroup(chain: PublicClient, place: Place, said: unknown): Promise<Group> {
   if (typeof said !== "object" || said === null) throw damaged("names no group");
   const { threshold, signers, salt, safe } = said as Record<string, unknown>;
-  const named = Array.isArray(signers) ? signers.map((signer) => addressIn(signer, damaged)) : [];
+  const named = Array.isArray(signers) ? signers.map((signer) => addressIn(signer)) : [];
   if (safe === undefined || safe === null) {
     if (!isHex(salt)) throw damaged("names no group");
     return makeGroup(place.accounts, Number(threshold), named, salt);
   }
-  const group = await readSafe(chain, addressIn(safe, damaged));
+  const group = await readSafe(chain, addressIn(safe));
   const same = group.threshold === threshold && group.signers.join() === named.join();
   if (!same) throw damaged("says other owners of the Safe than the chain does");
   return group;
 }
 
-function addressIn(value: unknown, damaged: Refuse): Address {
+export function addressIn(value: unknown): Address {
   if (typeof value !== "string" || !isAddress(value)) throw damaged("has an address that is none");
   return getAddress(value);
 }
 
-function sameAddress(value: unknown, address: Address): boolean {
+export function sameAddress(value: unknown, address: Address): boolean {
   return typeof value === "string" && value.toLowerCase() === address.toLowerCase();
 }
 
@@ -168,7 +189,7 @@ function sameAddress(value: unknown, address: Address): boolean {
 export async function signaturesIn(
   chain: PublicClient,
   place: Place,
-  proposal: Proposal,
+  proposal: Proposed,
   file: ProposalFile,
 ): Promise<Signatures> {
   const said = typeof file.signatures === "object" && file.signatures !== null ? file.signatures : {};
@@ -184,7 +205,7 @@ export async function signaturesIn(
 const KEY_BYTES = 66;
 const MOST_PROOF = 4_096;
 
-async function holds(chain: PublicClient, place: Place, proposal: Proposal, signer: Address, proof: Hex) {
+async function holds(chain: PublicClient, place: Place, proposal: Proposed, signer: Address, proof: Hex) {
   if (size(proof) < 2 || size(proof) > MOST_PROOF) return false;
   const kind = slice(proof, 0, 1);
   if (kind === "0x01" && size(proof) === KEY_BYTES) {
@@ -212,28 +233,40 @@ export async function signProposal(place: Place, proposal: Proposal, signTypedDa
 }
 
 /** The proposal as it travels. */
-export function fileOf({ pool }: Place, proposal: Proposal, signatures: Signatures): object {
-  const { group, execution } = proposal;
+export function fileOf(place: Place, proposal: Proposal, signatures: Signatures): object {
+  const { execution } = proposal;
+  const message = { ...execution, nonce: String(execution.nonce), deadline: Number(execution.deadline) };
+  return travelling(place, proposal.group, "execute", message, signatures);
+}
+
+/** A message of that kind, as files have it. */
+export function travelling(
+  { pool }: Place,
+  group: Group,
+  kind: string,
+  message: object,
+  signatures: Signatures,
+): object {
   const place = group.safe ? { safe: group.account, chain: pool.chainId } : {};
   return {
     leasehold: "proposal",
     version: 1,
-    kind: "execute",
+    kind,
     chain: pool.chainId,
     pool: pool.controller,
     account: group.account,
     group: { threshold: group.threshold, signers: group.signers, salt: group.salt, ...place },
-    messages: [{ ...execution, nonce: String(execution.nonce), deadline: Number(execution.deadline) }],
+    messages: [message],
     signatures: Object.fromEntries([...signatures].map(([signer, proof]) => [signer, [proof]])),
   };
 }
 
-export function signatureFile(proposal: Proposal, signer: Address, proof: Hex): object {
+export function signatureFile(proposal: Proposed, signer: Address, proof: Hex): object {
   return { leasehold: "signature", version: 1, digests: [proposal.digest], signer, proofs: [proof] };
 }
 
 /** The account's proof, which anybody may submit. Throws a Problem while signatures lack. */
-export function proofOf({ group }: Proposal, signatures: Signatures): Hex {
+export function proofOf({ group }: Proposed, signatures: Signatures): Hex {
   const chosen = group.signers.filter((signer) => signatures.has(signer)).slice(0, group.threshold);
   if (chosen.length < group.threshold) {
     const lack = group.threshold - chosen.length;

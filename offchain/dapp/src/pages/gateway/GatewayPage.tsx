@@ -9,6 +9,7 @@ import { ProblemView } from "../../ui/ProblemView";
 import { Time } from "../../ui/Time";
 import { useNow } from "../../ui/useNow";
 import { OwnNode } from "./OwnNode";
+import { SignedInHere } from "./SignedInHere";
 
 /** Which gateway answers, and another in its place: for a page that came from IPFS, any will do. */
 export default function GatewayPage() {
@@ -93,6 +94,7 @@ export default function GatewayPage() {
           </p>
         </form>
       </section>
+      <SignedInHere />
       <OwnNode />
       {(refusal ?? error) != null && <ProblemView error={refusal ?? error} />}
     </Page>

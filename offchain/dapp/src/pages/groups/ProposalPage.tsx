@@ -2,11 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams, useSearchParams } from "react-router";
 import { type Hex, isHex } from "viem";
 import { Page } from "../../app/Page";
-import { accountIn, askProposal, type Group, type Place } from "../../groups";
+import { accountIn, askProposal, asksAccess, type Group, type Place } from "../../groups";
 import { Problem } from "../../problem";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import type { Account } from "../../wallet";
+import { AccessView } from "./AccessView";
 import { ProposalView } from "./ProposalView";
 import { useGroup } from "./useGroups";
 import { WithPlace } from "./WithPlace";
@@ -66,7 +67,12 @@ function Gathering({ account, place, group, digest }: Shown & { group: Group; di
   if (!gathered.data) {
     return gathered.error ? <ProblemView error={gathered.error} onRetry={again} /> : <Skeleton rows={6} />;
   }
-  return <ProposalView account={account} place={place} gathered={gathered.data} onSigned={again} />;
+  const { data } = gathered;
+  return asksAccess(data) ? (
+    <AccessView account={account} place={place} gathered={data} onSigned={again} />
+  ) : (
+    <ProposalView account={account} place={place} gathered={data} onSigned={again} />
+  );
 }
 
 function tried<Value>(act: () => Value): Value | Error {

@@ -20,11 +20,10 @@ import {
 import { Address } from "../../ui/Address";
 import { Copy } from "../../ui/Copy";
 import { ProblemView } from "../../ui/ProblemView";
-import { Progress } from "../../ui/Progress";
-import { State } from "../../ui/State";
 import { Time } from "../../ui/Time";
 import { type Account, DoingView, typedDataSigner, useDoing } from "../../wallet";
 import { handSecretsOn } from "../rent/useRenting";
+import { Signers } from "./Signers";
 
 const LOOK_EVERY = 3_000;
 
@@ -143,17 +142,7 @@ function Signing({ account, place, gathered, onSigned }: Props) {
   return (
     <section className="panel rows" aria-labelledby="who">
       <h2 id="who">Who has signed</h2>
-      <Progress label="Signatures" done={Math.min(signatures.size, group.threshold)} all={group.threshold} />
-      <ul className="signers">
-        {group.signers.map((signer) => (
-          <li key={signer}>
-            <span>
-              <Address address={signer} /> {signer === sender.account && "(your wallet)"}
-            </span>
-            {signatures.has(signer) ? <State is="good">Has signed</State> : <State is="plain">Has not signed</State>}
-          </li>
-        ))}
-      </ul>
+      <Signers group={group} signatures={signatures} own={sender.account} />
       {standing.data && !open && <Outcome standing={standing.data} />}
       {open && refusal.data && <ProblemView error={refusal.data} />}
       {open && (

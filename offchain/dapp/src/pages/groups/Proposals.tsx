@@ -1,6 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { type Gathered, type Group, openProposals, type Place, routeOf, standingOf, wordsOf } from "../../groups";
+import {
+  accessSentence,
+  asksAccess,
+  type Gathered,
+  type GatheredAny,
+  type Group,
+  openProposals,
+  type Place,
+  routeOf,
+  standingOf,
+  wordsOf,
+} from "../../groups";
 import { Empty } from "../../ui/Empty";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
@@ -33,7 +44,11 @@ export function Proposals({ account, place, group }: Props) {
         <ul className="row-list">
           {open.data.gathered.map((gathered) => (
             <li key={gathered.proposal.digest}>
-              <ProposalRow account={account} place={place} gathered={gathered} />
+              {asksAccess(gathered) ? (
+                <Row gathered={gathered} title={accessSentence(gathered.proposal)} kind="open" />
+              ) : (
+                <ProposalRow account={account} place={place} gathered={gathered} />
+              )}
             </li>
           ))}
         </ul>
@@ -48,19 +63,29 @@ export function Proposals({ account, place, group }: Props) {
 }
 
 function ProposalRow({ account, place, gathered }: { account: Account; place: Place; gathered: Gathered }) {
-  const { proposal, signatures } = gathered;
+  const { proposal } = gathered;
   const standing = useQuery({
     queryKey: ["onchain", "proposal", proposal.digest],
     queryFn: () => standingOf(account.chain, place, proposal),
     refetchInterval: LOOK_EVERY,
   });
+  return <Row gathered={gathered} title={titleOf(place, gathered)} kind={standing.data?.kind} />;
+}
+
+interface RowProps {
+  readonly gathered: GatheredAny;
+  readonly title: string;
+  readonly kind: Kind;
+}
+
+function Row({ gathered: { proposal, signatures }, title, kind }: RowProps) {
   return (
     <Link to={routeOf(proposal.group, proposal.digest)} className="linked-row group-row said">
-      <span>{titleOf(place, gathered)}</span>
+      <span>{title}</span>
       <span className="numbers">
         {Math.min(signatures.size, proposal.group.threshold)} of {proposal.group.threshold} signed
       </span>
-      <StandingWord kind={standing.data?.kind} />
+      <StandingWord kind={kind} />
     </Link>
   );
 }
@@ -73,7 +98,9 @@ function titleOf(place: Place, { proposal }: Gathered): string {
   }
 }
 
-export function StandingWord({ kind }: { kind: "open" | "over" | "spent" | "done" | undefined }) {
+type Kind = "open" | "over" | "spent" | "done" | undefined;
+
+export function StandingWord({ kind }: { kind: Kind }) {
   if (kind === "done") return <State is="good">Carried out</State>;
   if (kind === "over") return <State is="plain">Too late</State>;
   if (kind === "spent") return <State is="plain">Overtaken</State>;

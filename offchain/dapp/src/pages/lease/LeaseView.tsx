@@ -1,6 +1,7 @@
-import { lazy, Suspense } from "react";
-import { Link, useSearchParams } from "react-router";
+import { lazy, type ReactNode, Suspense } from "react";
+import { useSearchParams } from "react-router";
 import { isAddressEqual } from "viem";
+import type { AgentClient } from "../../agent";
 import { isAlone } from "../../api/gateway";
 import { LeaseState } from "../../chain";
 import { ProblemView } from "../../ui/ProblemView";
@@ -9,6 +10,7 @@ import { Stations } from "../../ui/Stations";
 import { type Account, DoingView, useDoing } from "../../wallet";
 import { Logs } from "./Logs";
 import { MoneyPart } from "./MoneyPart";
+import { OfGroup } from "./OfGroup";
 import { Overview } from "./Overview";
 import { standing } from "./standing";
 import { useAgent, useStatus } from "./useAgent";
@@ -33,25 +35,30 @@ type Part = keyof typeof PARTS;
 /** The lease's stations, and one of its parts beneath. */
 export function LeaseView({ account, now }: { account: Account; now: LeaseNow }) {
   const { lease } = now;
-  const [search, setSearch] = useSearchParams();
-  const part = (search.get("part") ?? "overview") as Part;
-  const mine = isAddressEqual(lease.tenant, account.sender.account);
-  const live = lease.state === LeaseState.opened || lease.state === LeaseState.active;
-  const { agent, allow } = useAgent(account, lease.machine);
-  const status = useStatus(mine ? agent : null, lease.id, live);
-  const { doing, run } = useDoing();
-  // What the machine said before it fell silent is no word on how things stand.
-  const stations = standing(lease, now.params, status.error ? undefined : status.data);
+  if (isAddressEqual(lease.tenant, account.sender.account)) return <OwnLease account={account} now={now} />;
   return (
-    <>
-      <Stations {...stations} />
-      {mine && isAlone() && (
+    <OfGroup account={account} lease={lease}>
+      {(agent, said) => (
+        <Shown account={account} now={now} mine={false} agent={agent}>
+          {said}
+        </Shown>
+      )}
+    </OfGroup>
+  );
+}
+
+function OwnLease({ account, now }: { account: Account; now: LeaseNow }) {
+  const { agent, allow } = useAgent(account, now.lease.machine);
+  const { doing, run } = useDoing();
+  return (
+    <Shown account={account} now={now} mine={true} agent={agent}>
+      {isAlone() && (
         <p className="notice">
           No gateway is asked: this page reads the chain by your wallet. Status, logs and terminal come by way of a
           gateway, or at the prompt.
         </p>
       )}
-      {mine && !agent && !isAlone() && (
+      {!agent && !isAlone() && (
         <section className="notice">
           <h2>The machine does not know this tab yet.</h2>
           <p>Your wallet signs once for a day; it moves no money. Then status, logs and terminal are shown here.</p>
@@ -66,14 +73,31 @@ export function LeaseView({ account, now }: { account: Account; now: LeaseNow })
           <DoingView doing={doing} chain={account.chain} />
         </section>
       )}
-      {!mine && (
-        <p className="notice">
-          <span>
-            This lease is another account's: what runs in it is shown to its tenant alone. Is it a group's for which you
-            sign? <Link to={`/groups/${lease.tenant}`}>Its page</Link> closes and extends it.
-          </span>
-        </p>
-      )}
+    </Shown>
+  );
+}
+
+interface ShownProps {
+  readonly account: Account;
+  readonly now: LeaseNow;
+  readonly mine: boolean;
+  /** Where this tab may ask it. */
+  readonly agent: AgentClient | null;
+  readonly children: ReactNode;
+}
+
+function Shown({ account, now, mine, agent, children }: ShownProps) {
+  const { lease } = now;
+  const [search, setSearch] = useSearchParams();
+  const part = (search.get("part") ?? "overview") as Part;
+  const live = lease.state === LeaseState.opened || lease.state === LeaseState.active;
+  const status = useStatus(agent, lease.id, live);
+  // What the machine said before it fell silent is no word on how things stand.
+  const stations = standing(lease, now.params, status.error ? undefined : status.data);
+  return (
+    <>
+      <Stations {...stations} />
+      {children}
       {live && status.error && <ProblemView error={status.error} onRetry={() => void status.refetch()} />}
       <nav className="line" aria-label="Parts of the lease">
         {Object.entries(PARTS).map(([name, title]) => (
@@ -90,10 +114,10 @@ export function LeaseView({ account, now }: { account: Account; now: LeaseNow })
       </nav>
       <Suspense fallback={<Skeleton rows={6} />}>
         {part === "overview" && <Overview account={account} now={now} status={status.data} />}
-        {part === "logs" && agent && mine && <Logs agent={agent} lease={lease.id} live={live} />}
-        {part === "terminal" && agent && mine && <TerminalPart agent={agent} lease={lease.id} />}
-        {part === "files" && agent && mine && <FilesPart agent={agent} lease={lease.id} />}
-        {part === "metrics" && agent && mine && <Metrics agent={agent} lease={lease.id} />}
+        {part === "logs" && agent && <Logs agent={agent} lease={lease.id} live={live} />}
+        {part === "terminal" && agent && <TerminalPart agent={agent} lease={lease.id} />}
+        {part === "files" && agent && <FilesPart agent={agent} lease={lease.id} />}
+        {part === "metrics" && agent && <Metrics agent={agent} lease={lease.id} />}
         {part === "results" && mine && <ResultsPart account={account} now={now} />}
         {(part === "money" || part === "overview") && <MoneyPart account={account} now={now} mine={mine} />}
       </Suspense>
