@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from leasehold.chain import SCHEMA, Deployment, Signer
+from leasehold.guarding import MailServer
 
 DEFAULT_RPC: Final = ("http://127.0.0.1:8545",)
 DEFAULT_IPFS: Final = "/ip4/127.0.0.1/tcp/5001"
@@ -41,7 +42,8 @@ class GatewaySettings:
 
     sites: origins at which browsers open the gateway itself, to sign in there; the loopback where none is named.
     agents_in: networks, beside the internet, in which agents are called. gasless: how it sends for renters without gas
-    money, if it does.
+    money, if it does. mail: the server that takes letters with alerts, if they go out by letter. alerts_to: `HOST:PORT`
+    of webhooks and ntfy servers to which alerts go beside those of the internet.
     """
 
     deployment: Deployment
@@ -60,6 +62,8 @@ class GatewaySettings:
     sites: tuple[str, ...] = ()
     agents_in: tuple[str, ...] = ()
     gasless: GaslessSettings | None = None
+    mail: MailServer | None = None
+    alerts_to: tuple[str, ...] = ()
 
     @property
     def database_url(self) -> str:

@@ -7,8 +7,9 @@
             print(looked.new)
 
 Its files, in order: `_errors`, `_settings`, `_sights` (what a look knows), `_alerts` (what there is to tell of it),
-`_telling` (each once), `_deeds` (what is to be done), `_channels`, `_looking`, `_acting`, `_guard`, `_trying`. The
-first six decide, and touch nothing but the secrets that settings name.
+`_telling` (each once), `_deeds` (what is to be done), `_reach` (whom strangers may have called), `_channels`,
+`_looking`, `_acting`, `_guard`, `_trying`, and of who guards for others: `_recipients` (whom he tells), `_watching`
+(what he knows). The first six decide, and touch nothing but the secrets that settings name.
 """
 
 from typing import TYPE_CHECKING
@@ -27,8 +28,21 @@ if TYPE_CHECKING:
         NotDelivered,
     )
     from leasehold.guarding._guard import Guard, GuardLooked
-    from leasehold.guarding._settings import GuardSettings
+    from leasehold.guarding._reach import AlertReach
+    from leasehold.guarding._recipients import AlertRecipient, AlertWay, confirmation
+    from leasehold.guarding._settings import GuardSettings, KeepSettings, MailServer, Secret
     from leasehold.guarding._trying import ChannelTried, try_channels
+    from leasehold.guarding._watching import (
+        WATCHED_KINDS,
+        AgentSilences,
+        AlertWishes,
+        LeaseFund,
+        PoolSight,
+        after_sending,
+        next_alert,
+        told,
+        watched,
+    )
 
 __all__ = [
     "SIGNATURE",

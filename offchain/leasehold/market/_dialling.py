@@ -62,13 +62,17 @@ class Dialling:
         authority, host, port = _parts(endpoint)
         if port != _HTTPS and port < _FIRST_PORT:
             raise AgentUnreachable(f"The port {port} is not one at which an agent is called")
+        return authority, await self.address_of(host, port), port
+
+    async def address_of(self, host: str, port: int) -> str:
+        """The address to call of a host, all of whose addresses may be called. Raises AgentUnreachable."""
         names = await self._resolved(host, port)
         for name in names:
             if not self.allows(name):
                 raise AgentUnreachable(
                     "An address of the agent's endpoint is in a network that is not called"
                 )
-        return authority, names[0], port
+        return names[0]
 
     def allows(self, address: str) -> bool:
         """Whether it may be called."""
