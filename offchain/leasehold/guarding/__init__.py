@@ -46,8 +46,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SIGNATURE",
+    "WATCHED_KINDS",
+    "AgentSilences",
     "Alert",
     "AlertKind",
+    "AlertReach",
+    "AlertRecipient",
+    "AlertWay",
+    "AlertWishes",
     "Channel",
     "ChannelTried",
     "Deed",
@@ -57,11 +63,21 @@ __all__ = [
     "GuardSecretMissing",
     "GuardSettingWrong",
     "GuardSettings",
+    "KeepSettings",
+    "LeaseFund",
+    "MailServer",
     "NoChannels",
     "NotDelivered",
+    "PoolSight",
+    "Secret",
+    "after_sending",
     "channels_of",
+    "confirmation",
+    "next_alert",
     "signature",
+    "told",
     "try_channels",
+    "watched",
 ]
 
 _PARTS = {
@@ -70,8 +86,14 @@ _PARTS = {
     "_deeds": ("Deed",),
     "_errors": ("GuardDeposed", "GuardSecretMissing", "GuardSettingWrong", "NoChannels", "NotDelivered"),
     "_guard": ("Guard", "GuardLooked"),
-    "_settings": ("GuardSettings",),
+    "_reach": ("AlertReach",),
+    "_recipients": ("AlertRecipient", "AlertWay", "confirmation"),
+    "_settings": ("GuardSettings", "KeepSettings", "MailServer", "Secret"),
     "_trying": ("ChannelTried", "try_channels"),
+    "_watching": (
+        "WATCHED_KINDS", "AgentSilences", "AlertWishes", "LeaseFund", "PoolSight", "after_sending",
+        "next_alert", "told", "watched",
+    ),
 }  # fmt: skip
 if not TYPE_CHECKING:
     __getattr__ = face(__name__, _PARTS)
