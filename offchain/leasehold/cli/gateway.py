@@ -63,12 +63,14 @@ class AlertOptions:
         str | None,
         option("--mail-server HOST[:PORT]", "Tell of leases by letter, too, by way of this mail server."),
     ] = None
-    mail_from: Annotated[
-        str | None, option("--mail-from ADDRESS", "Whose letters they are, for that.")
-    ] = None
+    mail_from: Annotated[str | None, option("--mail-from ADDRESS", "Whose letters they are, for that.")] = (
+        None
+    )
     mail_tls: Annotated[
         str | None,
-        option("--mail-tls WORD", "starttls (as long as nothing is said), tls, or none on this computer alone."),
+        option(
+            "--mail-tls WORD", "starttls (as long as nothing is said), tls, or none on this computer alone."
+        ),
     ] = None
     mail_user: Annotated[
         str | None, option("--mail-user NAME", "Who signs in to the mail server, if anybody does.")

@@ -52,7 +52,9 @@ StopToken = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{43}$")]
 
 
 @error_type(
-    "nothing-sent", problem="Nothing could be sent there: {why}", advice="look at the address, and add it again."
+    "nothing-sent",
+    problem="Nothing could be sent there: {why}",
+    advice="look at the address, and add it again.",
 )
 class NothingSent(GatewayRefusal):
     """The message with the code was not taken. why: nothing of the address is in it."""
@@ -72,7 +74,9 @@ class WishedAlerts(BaseModel):
     def wishes(self) -> AlertWishes:
         """Raises BadRequest for what no gateway knows of."""
         if unknown := set(self.kinds) - set(WATCHED_KINDS):
-            raise BadRequest(f"A gateway does not see {', '.join(sorted(unknown))};", "a guard of your own does.")
+            raise BadRequest(
+                f"A gateway does not see {', '.join(sorted(unknown))};", "a guard of your own does."
+            )
         return AlertWishes(frozenset(self.kinds), self.before)
 
 
@@ -91,8 +95,9 @@ class BroughtCode(BaseModel):
 
 
 class ToldRecipient(BaseModel):
-    """One place. shown: as much of it as its account knows it by. Unix seconds; 0: never. failing: why it takes nothing,
-    if so. waiting: alerts that it has not taken yet. secret: signs what a webhook gets; said once, when it is added.
+    """One place. shown: as much of it as its account knows it by. Unix seconds; 0: never. failing: why it takes
+    nothing, if so. waiting: alerts that it has not taken yet. secret: signs what a webhook gets; said once, when it is
+    added.
     """
 
     id: str
@@ -149,8 +154,8 @@ class ConfirmationBounds:
 
 
 class Alerting:
-    """What the routes need. has_leased: whether an account ever had a lease. sites: the gateway's own addresses, of which
-    the first stands in links. caller_of: by what a caller is counted. clock: unix seconds.
+    """What the routes need. has_leased: whether an account ever had a lease. sites: the gateway's own addresses, of
+    which the first stands in links. caller_of: by what a caller is counted. clock: unix seconds.
     """
 
     def __init__(
@@ -161,7 +166,7 @@ class Alerting:
         *,
         caller_of: CallerOf,
         sites: tuple[str, ...] = (),
-        bounds: ConfirmationBounds = ConfirmationBounds(),  # noqa: B008  # it is not changed
+        bounds: ConfirmationBounds = ConfirmationBounds(),  # it is not changed
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.caller_of = caller_of
@@ -254,9 +259,7 @@ class Alerting:
         keys |= {"strangers": ""} if stranger else {}
         for name, key in (keys | {"altogether": ""}).items():
             if wait := self._counts[name].wait(key):
-                raise Busy(
-                    "As many places were asked for a code today as may be;", "try again later.", wait
-                )
+                raise Busy("As many places were asked for a code today as may be;", "try again later.", wait)
 
 
 def _none() -> NotHere:
@@ -289,8 +292,8 @@ async def add_recipient(
 
 @router.post("/stop/{token}", status_code=204)
 async def stop(alerting: TheAlerting, token: StopToken) -> None:
-    """Ends what is told at a place, for whoever has the link of a message that came there. Nobody need be signed in, and
-    no answer says whether there was anything.
+    """Ends what is told at a place, for whoever has the link of a message that came there. Nobody need be signed in,
+    and no answer says whether there was anything.
     """
     await alerting.stop(token)
 

@@ -141,8 +141,8 @@ recipients = Table(
     Column("remembered", LargeBinary, nullable=False),
     Column("revision", BigInteger, nullable=False),
 )
-"""Where accounts are told of their leases. key: whose place it is. confirmed_at: 0 until its code was brought. code: the
-hash of that. remembered: what was told, and what waits; of two that write it at once, one finds another revision.
+"""Where accounts are told of their leases. key: whose place it is. confirmed_at: 0 until its code was brought. code:
+the hash of that. remembered: what was told, and what waits; of two that write it at once, one finds another revision.
 """
 
 refused_recipients = Table(

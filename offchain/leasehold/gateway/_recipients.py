@@ -31,8 +31,8 @@ REFUSED_SECONDS: Final = 90 * 86_400
 
 @dataclass(frozen=True)
 class HeldRecipient:
-    """One of an account's. secret: signs what a webhook gets. site: the gateway's address, for its links. stop: what its
-    link has, by which whoever is told ends it. Unix seconds; 0: not yet. failing: why it takes nothing, if so.
+    """One of an account's. secret: signs what a webhook gets. site: the gateway's address, for its links. stop: what
+    its link has, by which whoever is told ends it. Unix seconds; 0: not yet. failing: why it takes nothing, if so.
     """
 
     id: str
@@ -95,9 +95,13 @@ class Recipients:
         mine = _mine(account, recipient) & (recipients.c.confirmed_at == 0)
         tried = update(recipients).where(mine, recipients.c.tries < MOST_TRIES)
         async with self._engine.begin() as connection:
-            await connection.execute(delete(recipients).where(mine, recipients.c.created_at <= now - CODE_SECONDS))
+            await connection.execute(
+                delete(recipients).where(mine, recipients.c.created_at <= now - CODE_SECONDS)
+            )
             if not (await connection.execute(tried.values(tries=recipients.c.tries + 1))).rowcount:
-                raise Conflicting("Its code is used, too old, or was tried too often;", "remove it, and add it again.")
+                raise Conflicting(
+                    "Its code is used, too old, or was tried too often;", "remove it, and add it again."
+                )
             known = (await connection.execute(select(recipients.c.code).where(mine))).scalar_one()
         if not hmac.compare_digest(bytes(known), code_digest(recipient, code)):
             return False
@@ -114,7 +118,9 @@ class Recipients:
     async def remove(self, account: str, recipient: str) -> bool:
         """With all that is remembered of it. Whether there was such a one."""
         async with self._engine.begin() as connection:
-            return bool((await connection.execute(delete(recipients).where(_mine(account, recipient)))).rowcount)
+            return bool(
+                (await connection.execute(delete(recipients).where(_mine(account, recipient)))).rowcount
+            )
 
     async def stop(self, token: str, now: int) -> None:
         """Ends the one whose link has the token. What was never confirmed is asked for nothing more by anybody."""
@@ -161,13 +167,17 @@ class Recipients:
     async def _check(
         self, connection: AsyncConnection, account: str, key: str, now: int, stranger: bool
     ) -> None:
-        refused = select(func.count()).where(refused_recipients.c.key == key, refused_recipients.c.until > now)
+        refused = select(func.count()).where(
+            refused_recipients.c.key == key, refused_recipients.c.until > now
+        )
         if (await connection.execute(refused)).scalar_one():
             raise Conflicting("Whoever has that place wants nothing sent there;", "name another.")
         own = select(recipients.c.key).where(recipients.c.account == account)
         keys = (await connection.execute(own)).scalars().all()
         if key in keys:
-            raise Conflicting("This account is told there already;", "remove it first, or have its code brought.")
+            raise Conflicting(
+                "This account is told there already;", "remove it first, or have its code brought."
+            )
         if len(keys) >= MOST_EACH:
             raise QuotaUsed(f"An account is told at {MOST_EACH} places at most;", "remove one.")
         total = (await connection.execute(select(func.count()).select_from(recipients))).scalar_one()

@@ -1,8 +1,8 @@
 """Watching leases for accounts that ask, and telling them: by one replica, the one that writes the index.
 
-What there is to tell is the library's own guard's word (`leasehold.guarding`). It is written down before it is sent: who
-is killed in between sends it again, with the same id. Where two replicas both think that they are elected, the database
-takes what one of them remembers, and the other looks again; an alert comes twice at worst.
+What there is to tell is the library's own guard's word (`leasehold.guarding`). It is written down before it is sent:
+who is killed in between sends it again, with the same id. Where two replicas both think that they are elected, the
+database takes what one of them remembers, and the other looks again; an alert comes twice at worst.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Ways:
 
 
 class Watching:
-    """market: the machines, at the index's head. asks: an agent. fund_of: what is put aside for a lease, if this gateway
-    keeps leases. elected: whether this replica is the one that does it. clock: unix seconds.
+    """market: the machines, at the index's head. asks: an agent. fund_of: what is put aside for a lease, if this
+    gateway keeps leases. elected: whether this replica is the one that does it. clock: unix seconds.
     """
 
     def __init__(
@@ -143,9 +143,7 @@ class Watching:
         # A chain whose nodes are away moves no clock: what ends soon ends all the same.
         now = max(head.timestamp, int(self._clock()))
         listings = _ByCard(placed.listing for placed in self._market.board)
-        return PoolSight(
-            now, head.timestamp, windows, down, self._silences, listings.like, self._fund_of
-        )
+        return PoolSight(now, head.timestamp, windows, down, self._silences, listings.like, self._fund_of)
 
     async def _ask_agents(self) -> None:
         machines = sorted(set().union(*self._machines.values()))[:ASKED_AT_MOST]
@@ -225,4 +223,3 @@ class _ByCard:
                 self._cards[card].append(listing)
                 self._of[listing.id] = card
         return self._cards[self._of[machine]] if machine in self._of else ()
-

@@ -23,8 +23,8 @@ _LONGEST_WORD = 80
 
 
 class AlertKind(StrEnum):
-    """What an alert is about. ACTED: the guard has done something. TROUBLE: it cannot do what it is for. STARTED, CONFIRM:
-    of a guard for others, whom nobody watches starting, and who asks before he tells.
+    """What an alert is about. ACTED: the guard has done something. TROUBLE: it cannot do what it is for. STARTED,
+    CONFIRM: of a guard for others, whom nobody watches starting, and who asks before he tells.
     """
 
     NOTICE = "notice"
@@ -133,9 +133,7 @@ def _lease(sight: LeaseSight, snapshot: Snapshot, settings: GuardSettings, money
     if not sight.runs or now >= lease.end:
         return
     if sight.started:
-        yield alert(
-            AlertKind.STARTED, f"{shown} has started, and is paid until {format_time(lease.end)}."
-        )
+        yield alert(AlertKind.STARTED, f"{shown} has started, and is paid until {format_time(lease.end)}.")
     if lease.noticed:
         yield alert(AlertKind.NOTICE, f"{shown} is under notice and ends {format_time(lease.end)}.")
     else:

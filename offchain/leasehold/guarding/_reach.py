@@ -40,11 +40,15 @@ class AlertReach:
             host, port = "", None
         plain = text.isascii() and text.isprintable() and not set(" \\<>\"'") & set(text)
         if not plain or not host or "@" in parts.netloc or len(text) > LONGEST_URL:
-            raise InvalidInput("That is no address of a web server;", "write it whole, as https://example.org/hook.")
+            raise InvalidInput(
+                "That is no address of a web server;", "write it whole, as https://example.org/hook."
+            )
         if f"{host}:{port}" in self.places:
             return text
         if parts.scheme != "https" or port not in (None, _HTTPS):
-            raise InvalidInput("Alerts go to web servers by HTTPS alone, at its usual port;", "name one of those.")
+            raise InvalidInput(
+                "Alerts go to web servers by HTTPS alone, at its usual port;", "name one of those."
+            )
         return text
 
     def transport(self) -> httpx.AsyncBaseTransport:
@@ -63,7 +67,10 @@ class _Looked(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         host, port = request.url.host, request.url.port
         if f"{host}:{port}" not in self._reach.places:
-            if request.url.scheme != "https" or port not in (None, _HTTPS):  # however its text was read before
+            if request.url.scheme != "https" or port not in (
+                None,
+                _HTTPS,
+            ):  # however its text was read before
                 raise AgentUnreachable("Alerts go to web servers by HTTPS alone, at its usual port")
             address = await self._reach.dialling.address_of(host, port or _HTTPS)
             request.url = request.url.copy_with(host=address)  # the head `Host` is there already

@@ -45,8 +45,8 @@ class _Known:
 
 
 class AlertRecipient(BaseModel):
-    """One place. address: a webhook's URL; a mail address; of ntfy the server's, or nothing for ntfy.sh. topic, token: of
-    ntfy. All of it is the account's own business: who knows a topic reads it, and who knows a webhook writes to it.
+    """One place. address: a webhook's URL; a mail address; of ntfy the server's, or nothing for ntfy.sh. topic, token:
+    of ntfy. All of it is the account's own business: who knows a topic reads it, and who knows a webhook writes to it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -91,7 +91,7 @@ class AlertRecipient(BaseModel):
 
     @property
     def shown(self) -> str:
-        """As much of it as its own account needs to know it again: whoever looks over its shoulder has no use of that."""
+        """As much of it as its account needs to know it again: who looks over a shoulder has no use of that."""
         if self.way is AlertWay.MAIL:
             return f"{self.address[:1]}…@{self.site}"
         return f"{self.site}/{self.topic[:3]}…" if self.way is AlertWay.NTFY else f"{self.site}/…"

@@ -132,7 +132,9 @@ async def watched(
     return Snapshot(pool.now, OwnSight(_PLENTY, left=_PLENTY), tuple(sights), gone)
 
 
-async def _over(index: Indexer, account: str, known: Remembered, live: Collection[int]) -> AsyncIterator[LeaseRecord]:
+async def _over(
+    index: Indexer, account: str, known: Remembered, live: Collection[int]
+) -> AsyncIterator[LeaseRecord]:
     """Leases that are over since the last look; the first look of all knows of none."""
     if not known.looked:
         return
@@ -147,9 +149,7 @@ async def _over(index: Indexer, account: str, known: Remembered, live: Collectio
             yield record
 
 
-async def _sight(
-    record: LeaseRecord, known: Remembered, wishes: AlertWishes, pool: PoolSight
-) -> LeaseSight:
+async def _sight(record: LeaseRecord, known: Remembered, wishes: AlertWishes, pool: PoolSight) -> LeaseSight:
     lease, runs = record.lease, record.lease.state is LeaseState.ACTIVE
     fund = None
     if runs and pool.fund_of is not None and lease.end - pool.now <= wishes.before:
@@ -177,7 +177,7 @@ async def _sight(
 def told(
     known: Remembered, snapshot: Snapshot, wishes: AlertWishes, money: Money, head: int, *, clock: int
 ) -> Remembered:
-    """What is remembered after a look: what is new in it waits to be sent. head: as of the pool's. clock: unix seconds."""
+    """What is remembered after a look: what is new in it waits to be sent. head: as of the pool's. clock: unix s."""
     alerts = [alert for alert in alerts_of(snapshot, wishes.settings, money) if alert.kind in wishes.kinds]
     telling = tell(known.told, alerts, _unsure(snapshot), clock)
     live = tuple(sight.lease.id for sight in snapshot.leases)

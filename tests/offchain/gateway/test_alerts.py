@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from devnet.edges import Edge, answers, edge, request
 from leasehold.chain import (
     Lease,
     LeaseClosed,
@@ -29,8 +30,7 @@ from leasehold.gateway._watching import DAILY, Watching, Ways
 from leasehold.guarding import WATCHED_KINDS, AlertKind, AlertReach, AlertRecipient, AlertWishes, LeaseFund
 from leasehold.guarding._settings import KeepSettings
 
-from ..guarding.edges import Edge, answers, edge, request
-from .conftest import HOUR, NOW, OTHER, TENANT, UNIT, World
+from .conftest import HOUR, NOW, OTHER, TENANT, TERMS, UNIT, World
 
 ALL = frozenset(WATCHED_KINDS)
 CODE = "ABCDE23456"
@@ -78,11 +78,23 @@ class Watch:
         return self.fund
 
     async def add(
-        self, kinds: frozenset[AlertKind] = ALL, *, account: str = TENANT, confirmed: bool = True, id_: str = "a"
+        self,
+        kinds: frozenset[AlertKind] = ALL,
+        *,
+        account: str = TENANT,
+        confirmed: bool = True,
+        id_: str = "a",
     ) -> str:
         to = AlertRecipient.model_validate({"way": "webhook", "address": f"{self.hook.url}/{id_}"})
         made = HeldRecipient(
-            id_ * 22, account, to, "secret", "https://gate.example", id_ * 43, AlertWishes(kinds, HOUR), int(self.time())
+            id_ * 22,
+            account,
+            to,
+            "secret",
+            "https://gate.example",
+            id_ * 43,
+            AlertWishes(kinds, HOUR),
+            int(self.time()),
         )
         await self.held.add(made, CODE, stranger=False)
         if confirmed:
@@ -179,9 +191,8 @@ async def test_a_machine_is_silent_when_its_agent_was_so_for_long_and_often(
     watch.watching._silences.clock = watch.time
     watch.answering[7] = False
     assert await watch.look() == await watch.look() == []  # it is asked from the second look on
-    assert await watch.look(700) == await watch.look(1) == [] or watch.kinds() == ["outage"]
-    assert await watch.look(700) == [] or watch.kinds() == ["outage"]
-    assert watch.kinds() == ["outage"]
+    assert await watch.look(700) == []
+    assert await watch.look(1) == ["outage"]
     watch.answering[7] = True
     assert await watch.look() == await watch.look(400) == await watch.look() == []
     watch.answering[7] = False
@@ -209,7 +220,9 @@ async def test_what_a_machine_says_why_it_declined_is_a_strangers_word(watch: Wa
     lease = await opened(watch.world)
     await watch.look()
     reason = b"pay at https://evil.example".ljust(32, b"\0")
-    await watch.world.tell((LeaseDeclined, {"lease": lease, "machine": 7, "reason": reason, "refunded": 2 * UNIT}))
+    await watch.world.tell(
+        (LeaseDeclined, {"lease": lease, "machine": 7, "reason": reason, "refunded": 2 * UNIT})
+    )
     assert await watch.look() == ["not-started"]
     assert b"evil" not in b"".join(body for _, body in watch.hook.heard)
 
@@ -239,8 +252,6 @@ async def test_what_is_cheaper_elsewhere_is_told(watch: Watch) -> None:
     await watch.world.fetched()
     await watch.world.gateway.market.refresh()
     assert await watch.look() == []
-    from .conftest import TERMS
-
     await watch.world.machine(8, replace(TERMS, price=UNIT))
     await watch.world.fetched()
     await watch.world.gateway.market.refresh()
@@ -261,7 +272,7 @@ async def test_nobody_is_told_of_anothers_lease(watch: Watch) -> None:
     lease = await watch.world.open(7)
     assert await watch.look() == []
     await watch.world.tell((LeaseTransferred, {"lease": lease, "from_": TENANT, "to": OTHER}))
-    assert await watch.look() == ["started", "end-near"] or watch.kinds() == ["end-near"]
+    assert await watch.look() == ["end-near"]
     await watch.world.tell((LeaseTransferred, {"lease": lease, "from_": OTHER, "to": TENANT}))
     await watch.world.tell(
         (LeaseClosed, {"lease": lease, "machine": 7, "end": NOW + HOUR, "paid": 1, "fee": 0, "refunded": 0})
@@ -334,6 +345,18 @@ async def test_two_replicas_that_both_think_that_they_are_elected_lose_nothing(w
     assert len({alert["id"] for alert in watch.told() if alert["kind"] == "end-near"}) == 1
 
 
+async def test_what_a_replica_remembers_of_before_another_wrote_is_not_kept(watch: Watch) -> None:
+    """It would forget what the other had noted as still to be sent."""
+    recipient = await watch.add()
+    before = await watch.held.get(recipient)
+    assert before is not None
+    assert await watch.held.remember(before, replace(before.remembered, looked=NOW))
+    assert not await watch.held.remember(before, replace(before.remembered, looked=NOW + 1))
+    after = await watch.held.get(recipient)
+    assert after is not None
+    assert after.remembered.looked == NOW
+
+
 async def test_the_index_is_dropped_and_nothing_is_told_of_it(watch: Watch) -> None:
     """While it is filled anew every lease seems to be over. Who is told stays, since no chain gives it back."""
     await watch.add()
@@ -341,8 +364,10 @@ async def test_the_index_is_dropped_and_nothing_is_told_of_it(watch: Watch) -> N
     assert await watch.look() == ["end-near"]
     events = list(watch.world.story)
     await watch.world.gateway.index.clear()
-    assert await watch.look() == await watch.look(400) == []
-    await watch.world.gateway.index.apply(events)
+    assert await watch.look() == await watch.look(400) == await watch.look() == []
+    await watch.world.gateway.index.apply(events[:1])
+    assert await watch.look() == await watch.look(400) == await watch.look() == []
+    await watch.world.gateway.index.apply(events[1:])
     assert await watch.look() == []
     assert watch.told()[0]["lease"] == format_lease(lease)
 
@@ -353,7 +378,10 @@ async def test_a_chain_whose_nodes_are_away_ends_leases_all_the_same(watch: Watc
     lease = await opened(watch.world)
     start = NOW + watch.world.head
     await watch.world.tell(
-        (LeaseStarted, {"lease": lease, "machine": 7, "start": start, "end": start + 3 * HOUR, "endpoint": b"e" * 32})
+        (
+            LeaseStarted,
+            {"lease": lease, "machine": 7, "start": start, "end": start + 3 * HOUR, "endpoint": b"e" * 32},
+        )
     )
     assert await watch.look() == []
     assert await watch.look(2 * HOUR + 60) == ["end-near"]
@@ -384,7 +412,9 @@ async def test_a_recipient_that_hangs_holds_up_no_other(watch: Watch) -> None:
         watch.ways = Ways(reach, None)
         watch.watching = watch.another()
         to = AlertRecipient.model_validate({"way": "webhook", "address": slow.url})
-        made = HeldRecipient("b" * 22, TENANT, to, "s", "https://g", "b" * 43, AlertWishes(ALL, HOUR), int(watch.time()))
+        made = HeldRecipient(
+            "b" * 22, TENANT, to, "s", "https://g", "b" * 43, AlertWishes(ALL, HOUR), int(watch.time())
+        )
         await watch.held.add(made, CODE, stranger=False)
         await watch.held.confirm(TENANT, made.id, CODE, int(watch.time()))
         looking = asyncio.create_task(watch.watching.look())

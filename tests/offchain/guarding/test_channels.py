@@ -11,12 +11,11 @@ from email.policy import default
 
 import pytest
 
+from devnet.edges import answers, drips, drips_a_greeting, edge, streams_for_ever, takes_mail
 from leasehold.guarding import GuardSettings, NoChannels, NotDelivered, signature, try_channels
 from leasehold.guarding._alerts import Alert, AlertKind
 from leasehold.guarding._channels import Mail, MailHandles, Ntfy, Webhook
 from leasehold.guarding._settings import MailServer, Secret
-
-from .edges import answers, drips, drips_a_greeting, edge, streams_for_ever, takes_mail
 
 ALERT = Alert(AlertKind.NOTICE, "1", "Lease 12 is under notice.", "12").to_json(1_000)
 TOKEN = "swordfish"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from devnet.edges import answers, edge
 from devnet.serving import certificate
 from leasehold.guarding import AlertReach, AlertRecipient, NotDelivered
 from leasehold.guarding import _reach as reaching
@@ -16,8 +17,6 @@ from leasehold.guarding._alerts import Alert, AlertKind
 from leasehold.guarding._channels import Webhook
 from leasehold.guarding._settings import Secret
 from leasehold.market import Dialling, InvalidInput
-
-from .edges import answers, edge
 
 ALERT = Alert(AlertKind.NOTICE, "1", "Lease 12 is under notice.", "12").to_json(1_000)
 
@@ -61,7 +60,9 @@ async def test_a_name_that_means_the_inside_is_not_called(address: str) -> None:
             await hook("https://hook.example/x", Names(meant).reach()).send(ALERT)
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "169.254.169.254", "127.1", "0x7f000001", "2130706433", "localhost"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "[::1]", "169.254.169.254", "127.1", "0x7f000001", "2130706433", "localhost"]
+)
 async def test_an_address_of_the_inside_is_not_called_however_it_is_written(host: str) -> None:
     """By the resolver of this very computer."""
     with pytest.raises(NotDelivered, match="nothing that may be called is there"):
@@ -71,7 +72,7 @@ async def test_an_address_of_the_inside_is_not_called_however_it_is_written(host
 async def test_what_a_name_means_is_asked_once_and_that_is_called(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The name means something else the next time (DNS rebinding), which leads nowhere; and the certificate is the name's."""
+    """It means something else the next time (DNS rebinding), which leads nowhere; and the certificate is the name's."""
     certified, key = certificate(tmp_path, "hook.example")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certified, key)
@@ -92,7 +93,10 @@ async def test_what_a_name_means_is_asked_once_and_that_is_called(
 
 
 async def test_no_redirect_leads_inside() -> None:
-    async with edge(answers("200 OK")) as inside, edge(answers("307 Moved", f"Location: {inside.url}")) as server:
+    async with (
+        edge(answers("200 OK")) as inside,
+        edge(answers("307 Moved", f"Location: {inside.url}")) as server,
+    ):
         places = frozenset({f"127.0.0.1:{server.port}", f"127.0.0.1:{inside.port}"})
         with pytest.raises(NotDelivered, match="it answered 307"):
             await hook(server.url, AlertReach(places)).send(ALERT)
@@ -114,10 +118,10 @@ async def test_a_place_of_the_operators_is_called_by_its_exact_name() -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "http://example.org/", "https://example.org:22/", "https://example.org:8443/", "ftp://example.org/", "example.org",
+        "http://example.org/", "https://example.org:22/", "https://example.org:8443/", "ftp://example.org/",
         "https://ada:pw@example.org/", "https://", "https://exämple.org/", "https://example.org\\@127.0.0.1/", "//x/",
-        "https://example.org/ x", "https://example.org/\r\nHost: inside", "https://[::1", "https://example.org:99999/", "",
-        "https://example.org/" + "x" * 500, "file:///etc/passwd", "gopher://example.org:443/",
+        "https://example.org/ x", "https://example.org/\r\nHost: inside", "https://[::1", "https://example.org:99999/",
+        "", "example.org", "https://example.org/" + "x" * 500, "file:///etc/passwd", "gopher://example.org:443/",
     ],
 )  # fmt: skip
 def test_what_is_no_address_of_a_web_server_on_the_internet_is_refused(url: str) -> None:

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from devnet.edges import answers, edge, takes_mail
 from leasehold.guarding import AlertReach, AlertRecipient, MailServer, confirmation
 from leasehold.market import InvalidInput
-
-from .edges import answers, edge, takes_mail
 
 REACH = AlertReach()
 
@@ -27,8 +26,8 @@ def made(**fields: Any) -> AlertRecipient:
     [
         "ada", "ada@", "@example.org", "ada@localhost", "ada@[127.0.0.1]", "ada@127.0.0.1", "a,b@example.org",
         "ada@example.org,bob@example.org", "ada@example.org\r\nBcc: all@example.org", "ada@example.org\n",
-        "<ada@example.org>", "group:ada@example.org;", "bob%inside@example.org", "inside!bob@example.org", '"a b"@example.org',
-        "ada@example.org ada@example.com", "ädä@example.org", "a" * 65 + "@example.org",
+        "<ada@example.org>", "group:ada@example.org;", "bob%inside@example.org", "inside!bob@example.org",
+        '"a b"@example.org', "ada@example.org ada@example.com", "ädä@example.org", "a" * 65 + "@example.org",
     ],
 )  # fmt: skip
 def test_no_letter_goes_to_more_or_other_boxes_than_one(address: str) -> None:
@@ -40,11 +39,20 @@ def test_no_letter_goes_to_more_or_other_boxes_than_one(address: str) -> None:
 
 
 def test_one_box_is_one_however_it_is_written() -> None:
-    written = ("ada.lovelace@example.org", "AdaLovelace@EXAMPLE.org", "ada.lovelace+1@example.org", "a.dalovelace+x@example.org")
+    written = (
+        "ada.lovelace@example.org",
+        "AdaLovelace@EXAMPLE.org",
+        "ada.lovelace+1@example.org",
+        "a.dalovelace+x@example.org",
+    )
     assert len({made(way="mail", address=address).key for address in written}) == 1
     hooks = ("https://example.org/hook", "https://EXAMPLE.org:443/hook?1", "https://example.org./hook#2")
     assert len({made(way="webhook", address=address).key for address in hooks}) == 1
-    topics = ({"topic": "mine"}, {"topic": "mine", "address": "https://ntfy.sh/"}, {"topic": "mine", "token": "t"})
+    topics = (
+        {"topic": "mine"},
+        {"topic": "mine", "address": "https://ntfy.sh/"},
+        {"topic": "mine", "token": "t"},
+    )
     assert len({made(way="ntfy", **topic).key for topic in topics}) == 1
     assert made(way="ntfy", topic="mine").key != made(way="ntfy", topic="other").key
     assert made(way="webhook", address="https://example.org/a").site == "example.org"
@@ -74,7 +82,10 @@ def test_what_is_no_place_is_refused(fields: dict[str, Any]) -> None:
 
 
 async def test_a_place_is_told_by_its_way_with_the_link_that_ends_it() -> None:
-    stops = {"stop": "https://gate.example/#/alerts/stop/x", "stop_post": "https://gate.example/api/v1/alerts/stop/x"}
+    stops = {
+        "stop": "https://gate.example/#/alerts/stop/x",
+        "stop_post": "https://gate.example/api/v1/alerts/stop/x",
+    }
     alert = {**confirmation("0xAb", "https://gate.example", "ABCDE23456", 7), **stops}
     async with edge(answers("200 OK")) as web, edge(takes_mail()) as post:
         reach = AlertReach(frozenset({f"127.0.0.1:{web.port}"}))
@@ -92,12 +103,14 @@ async def test_a_place_is_told_by_its_way_with_the_link_that_ends_it() -> None:
     (_, hooked), (_, noted) = web.heard
     assert (json.loads(hooked)["kind"], json.loads(hooked)["code"]) == ("confirm", "ABCDE23456")
     for text in (json.loads(hooked)["said"], json.loads(noted)["message"]):
-        assert "ABCDE23456" in text and "0xAb" in text
+        assert "ABCDE23456" in text
+        assert "0xAb" in text
     assert stops["stop"] in json.loads(noted)["message"]
     letter = message_from_bytes(post.heard[0][1], policy=default)
     assert letter["List-Unsubscribe"] == f"<{stops['stop_post']}>"
     assert letter["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-    assert stops["stop"] in letter.get_content() and "ABCDE23456" in letter.get_content()
+    assert stops["stop"] in letter.get_content()
+    assert "ABCDE23456" in letter.get_content()
 
 
 def test_without_a_mail_server_there_is_no_way_to_a_box() -> None:

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from devnet.edges import Edge, answers, edge, takes_mail
 from leasehold.gateway import _alerting
 from leasehold.gateway._alerting import Alerting, ConfirmationBounds
 from leasehold.gateway._gateway_tables import recipients, refused_recipients
@@ -22,7 +23,6 @@ from leasehold.gateway._signing_in import SigningIn
 from leasehold.gateway._watching import Ways
 from leasehold.guarding import AlertReach, MailServer
 
-from ...guarding.edges import Edge, answers, edge, takes_mail
 from .conftest import ORIGIN
 
 ADA, BOB = "0x71C7656EC7ab88b098defB751B7401B5f6d8976F", "0x0000000000000000000000000000000000000022"
@@ -103,7 +103,13 @@ async def desk(
             return account in leased
 
         alerting = Alerting(
-            held, ways, has_leased, caller_of=lambda connection: caller[0], sites=(ORIGIN,), bounds=BOUNDS, clock=clock
+            held,
+            ways,
+            has_leased,
+            caller_of=lambda connection: caller[0],
+            sites=(ORIGIN,),
+            bounds=BOUNDS,
+            clock=clock,
         )
         async with browse(app_of([_alerting.router], alerting, signing_in)) as page:
             made = Desk(page, alerting, held, engine, hook, post, clock, leased, caller)
@@ -115,7 +121,7 @@ def code_of(answer: httpx.Response) -> str:
     return f"{answer.status_code} {answer.json()['code']}"
 
 
-# -------------------------------------------------------------------------------------------------------- what it is for
+# ------------------------------------------------------------------------------------------------------ what it is for
 
 
 async def test_a_place_is_told_once_its_code_was_brought(desk: Desk) -> None:
@@ -135,12 +141,21 @@ async def test_a_place_is_told_once_its_code_was_brought(desk: Desk) -> None:
 
 async def test_a_code_by_letter_and_what_the_account_is_told_of_its_places(desk: Desk) -> None:
     answer = await desk.page.post(
-        PATH, json={"to": {"way": "mail", "address": "ada@example.org"}, "kinds": ["notice", "end-near"], "before": 900}
+        PATH,
+        json={
+            "to": {"way": "mail", "address": "ada@example.org"},
+            "kinds": ["notice", "end-near"],
+            "before": 900,
+        },
     )
     assert answer.status_code == 201, answer.text
     assert answer.json()["secret"] is None
     (place,) = await desk.listed()
-    assert (place["shown"], place["kinds"], place["before"]) == ("a…@example.org", ["end-near", "notice"], 900)
+    assert (place["shown"], place["kinds"], place["before"]) == (
+        "a…@example.org",
+        ["end-near", "notice"],
+        900,
+    )
     assert b"bring there this code" in desk.post.heard[0][1].replace(b"=\r\n", b"").replace(b"\r\n", b" ")
     answer = await desk.page.put(f"{PATH}/{place['id']}/kinds", json={"kinds": ["price"]})
     assert answer.json()["kinds"] == ["price"]
@@ -162,7 +177,8 @@ async def test_nobody_who_is_not_signed_in_names_a_place(desk: Desk) -> None:
     desk.page.cookies = httpx.Cookies()
     for answer in (
         await desk.page.get(PATH), await desk.add("/b"), await desk.bring(recipient, code),
-        await desk.page.delete(f"{PATH}/{recipient}"), await desk.page.put(f"{PATH}/{recipient}/kinds", json={"kinds": ["price"]}),
+        await desk.page.delete(f"{PATH}/{recipient}"),
+        await desk.page.put(f"{PATH}/{recipient}/kinds", json={"kinds": ["price"]}),
     ):  # fmt: skip
         assert code_of(answer) == "401 not-signed-in"
     assert len(desk.hook.heard) == 1
@@ -296,7 +312,9 @@ async def test_a_link_of_what_was_confirmed_ends_that_and_no_more(desk: Desk) ->
     recipient, code = await desk.added()
     assert (await desk.bring(recipient, code)).status_code == 200
     link = json.loads(desk.hook.heard[0][1])["stop_post"].removeprefix(ORIGIN)
-    assert (await desk.page.get(link)).status_code == 405  # whoever looks at links before people do ends nothing
+    assert (
+        await desk.page.get(link)
+    ).status_code == 405  # whoever looks at links before people do ends nothing
     assert (await desk.page.post(link)).status_code == 204
     assert await desk.confirmed() == 0
     assert (await desk.add()).status_code == 201
@@ -331,7 +349,9 @@ async def test_nothing_inside_is_reached_and_nothing_is_kept_of_it(desk: Desk, a
         answer = await desk.page.post(PATH, json={"to": to, "kinds": ["notice"]})
         assert code_of(answer) in ("409 nothing-sent", "400 invalid-input")
         said = answer.text
-        assert "169.254" not in said and "127.0.0.1" not in said and "10.0.0.1" not in said
+        assert "169.254" not in said
+        assert "127.0.0.1" not in said
+        assert "10.0.0.1" not in said
     assert await desk.listed() == []
 
 
@@ -339,15 +359,18 @@ async def test_what_is_not_taken_is_not_kept_and_said_without_its_address(desk: 
     desk.hook.status = "404 No"
     answer = await desk.add("/secret-path")
     assert code_of(answer) == "409 nothing-sent"
-    assert "404" in answer.text and "secret-path" not in answer.text
+    assert "404" in answer.text
+    assert "secret-path" not in answer.text
     assert await desk.listed() == []
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        {}, {"to": {"way": "mail"}, "kinds": ["notice"]}, {"to": {"way": "webhook", "address": "https://x.org"}, "kinds": []},
-        {"to": {"way": "ntfy", "topic": "a"}, "kinds": ["crash-loop"]}, {"to": {"way": "ntfy", "topic": "a"}, "kinds": ["x"]},
+        {}, {"to": {"way": "mail"}, "kinds": ["notice"]},
+        {"to": {"way": "webhook", "address": "https://x.org"}, "kinds": []},
+        {"to": {"way": "ntfy", "topic": "a"}, "kinds": ["crash-loop"]},
+        {"to": {"way": "ntfy", "topic": "a"}, "kinds": ["x"]},
         {"to": {"way": "ntfy", "topic": "a"}, "kinds": ["notice"], "before": 1},
     ],
 )  # fmt: skip

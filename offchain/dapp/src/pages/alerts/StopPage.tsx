@@ -26,9 +26,9 @@ export default function StopPage() {
     <Page title="No more alerts there">
       <div className="rows">
         <p>
-          A message came to you that tells of somebody's leases, or holds a code to confirm that it may. You can end that
-          here without signing in. If nobody has confirmed the place, no account has anything sent there by this gateway
-          for ninety days.
+          A message came to you that tells of somebody's leases, or holds a code to confirm that it may. You can end
+          that here without signing in. If nobody has confirmed the place, no account has anything sent there by this
+          gateway for ninety days.
         </p>
         {standing === "done" ? (
           <p>
@@ -36,12 +36,7 @@ export default function StopPage() {
           </p>
         ) : (
           <div className="line">
-            <button
-              type="button"
-              className="button primary"
-              disabled={standing === "busy"}
-              onClick={() => void stop()}
-            >
+            <button type="button" className="button primary" disabled={standing === "busy"} onClick={() => void stop()}>
               Send nothing more there
             </button>
           </div>

@@ -56,12 +56,7 @@ export function AddPlace({ account, known, onDone }: Props) {
       <div className="line fields">
         <div className="field">
           <label htmlFor="way">Tell me by</label>
-          <select
-            id="way"
-            className="input"
-            value={way}
-            onChange={(event) => setWay(event.target.value as AlertWay)}
-          >
+          <select id="way" className="input" value={way} onChange={(event) => setWay(event.target.value as AlertWay)}>
             {known.ways.map((one) => (
               <option key={one} value={one}>
                 {saidWay(one)}

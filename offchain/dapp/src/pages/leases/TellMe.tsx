@@ -23,10 +23,10 @@ export function TellMe({ account }: { account: Account }) {
       <summary>Tell me when something happens to them</summary>
       <div className="rows">
         <p>
-          The gateway looks at your leases and tells you by a webhook, by ntfy or by letter, while no page of it is open.
-          It sees what the chain says, and whether a machine's agent answers. What an agent tells you alone it does not
-          see: a command that has ended or crashes, a card without work. A <code>leasehold guard</code> of your own sees
-          that, too, and acts.
+          The gateway looks at your leases and tells you by a webhook, by ntfy or by letter, while no page of it is
+          open. It sees what the chain says, and whether a machine's agent answers. What an agent tells you alone it
+          does not see: a command that has ended or crashes, a card without work. A <code>leasehold guard</code> of your
+          own sees that, too, and acts.
         </p>
         {open && <Places account={account} />}
       </div>

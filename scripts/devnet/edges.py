@@ -14,8 +14,8 @@ Talk = Callable[["Edge", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[
 
 @dataclass
 class Edge:
-    """One server. heard: of HTTP each request's head and body, of SMTP each letter. left: how many talks are over. talk:
-    how it behaves from now on, if otherwise than at first; status: what `answers` says, if so.
+    """One server. heard: of HTTP each request's head and body, of SMTP each letter. left: how many talks are over.
+    talk: how it behaves from now on, if otherwise than at first; status: what `answers` says, if so.
     """
 
     port: int = 0
