@@ -11,7 +11,8 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import structlog
@@ -26,6 +27,7 @@ from leasehold.guarding import (
     AgentSilences,
     AlertKind,
     AlertReach,
+    AlertWay,
     LeaseFund,
     MailServer,
     PoolSight,
@@ -38,10 +40,15 @@ from leasehold.market import Listing, Money
 from leasehold.rates import RateLimit, TokenBuckets
 
 LOOK_SECONDS: Final = 20.0
-AT_ONCE: Final = 32
-ASKED_AT_ONCE: Final = 16
-ASKED_AT_MOST: Final = 1_000
-"""Machines whose agents are asked at each look whether they answer."""
+LOOKED_AT_ONCE: Final = 16
+SENT_AT_ONCE: Final = 128
+LETTERS_AT_ONCE: Final = 2
+"""Each holds a thread, of which others want some, too."""
+TURN_ALERTS, TURN_SECONDS = 5, 3.0
+"""After so many, or so long, a recipient's turn is over until the next look: one that takes its time takes it alone."""
+ASKED_AT_ONCE: Final = 32
+ASKED_SECONDS: Final = 20.0
+"""In which the machines are asked at each look whether their agents answer; who is not reached is asked at the next."""
 ASKING_SECONDS: Final = 10.0
 DAILY: Final = RateLimit(200, 86_400)
 """Alerts to one recipient: what is more waits, and of what waits the oldest goes."""
@@ -58,6 +65,7 @@ class Ways:
 
     reach: AlertReach
     server: MailServer | None
+    letters: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(LETTERS_AT_ONCE))
 
 
 class Watching:
@@ -87,11 +95,13 @@ class Watching:
         self._fund_of = fund_of
         self._elected = elected
         self._clock = clock
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._looks = asyncio.Semaphore(LOOKED_AT_ONCE)
+        self._sends = asyncio.Semaphore(SENT_AT_ONCE)
         self._sent = TokenBuckets(DAILY, clock, 65_536)
         self._silences = AgentSilences()
         self._machines: dict[str, frozenset[int]] = {}
         self._looking: dict[str, asyncio.Task[None]] = {}
+        self._unasked: list[int] = []
 
     async def keep(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         """Looks after all of them, for ever."""
@@ -146,27 +156,36 @@ class Watching:
         return PoolSight(now, head.timestamp, windows, down, self._silences, listings.like, self._fund_of)
 
     async def _ask_agents(self) -> None:
-        machines = sorted(set().union(*self._machines.values()))[:ASKED_AT_MOST]
-        gate, answered = asyncio.Semaphore(ASKED_AT_ONCE), dict[int, bool]()
+        machines = set[int]().union(*self._machines.values())
+        first = [machine for machine in self._unasked if machine in machines]
+        order = [*first, *sorted(machines - set(first))]
+        gate, begun, answered = asyncio.Semaphore(ASKED_AT_ONCE), set[int](), dict[int, bool]()
 
         async def ask(machine: int) -> None:
             async with gate:
+                begun.add(machine)
                 if (spoke := await self._asks(machine)) is not None:
                     answered[machine] = spoke
 
-        await asyncio.gather(*map(ask, machines))
-        self._silences.heard(answered)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ASKED_SECONDS):
+                await asyncio.gather(*map(ask, order))
+        self._unasked = [machine for machine in order if machine not in begun]
+        self._silences.heard(machines, answered)
 
     # ------------------------------------------------------------------------------------------------- each of them
 
     async def _look_at(self, recipient: str, sight: PoolSight) -> None:
-        async with self._places:
-            try:
-                await self._tell(recipient, sight)
-            except (LeaseholdError, SQLAlchemyError) as error:
-                _log.warning("gateway.told_nothing", error=type(error).__name__)
+        try:
+            async with self._looks:
+                await self._note(recipient, sight)
+            async with self._sends:
+                await self._deliver(recipient)
+        except (LeaseholdError, SQLAlchemyError) as error:
+            _log.warning("gateway.told_nothing", error=type(error).__name__)
 
-    async def _tell(self, recipient: str, sight: PoolSight) -> None:
+    async def _note(self, recipient: str, sight: PoolSight) -> None:
+        """Writes down what there is to tell. Where another replica was faster, its word stands."""
         held = await self._held.get(recipient)
         if held is None:
             return
@@ -176,13 +195,16 @@ class Watching:
         self._machines[recipient] = running if outage else frozenset()
         clock = int(self._clock())
         fresh = told(held.remembered, seen, held.wishes, self._money, sight.head, clock=clock)
-        if fresh is not held.remembered and not await self._held.remember(held, fresh):
-            return  # another replica was faster, or it was removed
-        await self._deliver(recipient)
+        if fresh is not held.remembered:
+            await self._held.remember(held, fresh)
 
     async def _deliver(self, recipient: str) -> None:
-        """All that is due, in turn, until it takes nothing."""
-        while (held := await self._held.get(recipient)) is not None:
+        """What is due, in turn, until it takes nothing or its turn is over."""
+        began = time.monotonic()
+        for number in range(TURN_ALERTS):
+            held = await self._held.get(recipient)
+            if held is None or (number and time.monotonic() - began > TURN_SECONDS):
+                return
             entry = next_alert(held.remembered, int(self._clock()))
             if entry is None or self._sent.wait(recipient):
                 return
@@ -200,7 +222,8 @@ async def sent(ways: Ways, held: HeldRecipient, alert: dict[str, Any]) -> str | 
     if channel is None:
         return "This gateway sends no letters any more"
     try:
-        await channel.send({**alert, **held.stops})
+        async with ways.letters if held.recipient.way is AlertWay.MAIL else nullcontext():
+            await channel.send({**alert, **held.stops})
     except LeaseholdError as error:
         return error.problem
     return None

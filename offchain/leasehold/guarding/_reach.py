@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from leasehold._connections import TidyBackend, authorities
-from leasehold.market import Dialling, InvalidInput
+from leasehold.market import Dialling, InvalidInput, resolver
 from leasehold.market.wire import AgentUnreachable
 
 LONGEST_URL: Final = 500
@@ -28,7 +28,7 @@ class AlertReach:
     """
 
     places: frozenset[str] = frozenset()
-    dialling: Dialling = field(default_factory=Dialling)
+    dialling: Dialling = field(default_factory=lambda: Dialling(resolve=resolver("alerts")))
 
     def checked(self, url: str) -> str:
         """The URL, if alerts may go there as far as its text says. Raises InvalidInput."""

@@ -85,12 +85,15 @@ class AgentSilences:
     _silent: dict[int, tuple[float, int]] = field(default_factory=dict)
     _answer: frozenset[int] = frozenset()
 
-    def heard(self, answered: Mapping[int, bool]) -> None:
-        """One round of questions: which of the machines that were asked have answered. Of others nothing is known."""
-        now, silent = self.clock(), dict[int, tuple[float, int]]()
+    def heard(self, machines: Collection[int], answered: Mapping[int, bool]) -> None:
+        """One round of questions: which of the machines have answered, of those that were asked. What was known of the
+        rest stays.
+        """
+        now = self.clock()
+        silent = {machine: known for machine, known in self._silent.items() if machine in machines}
         for machine, spoke in answered.items():
+            since, looks = silent.pop(machine, (now, 0))
             if not spoke:
-                since, looks = self._silent.get(machine, (now, 0))
                 silent[machine] = since, looks + 1
         self._silent = silent
         self._answer = frozenset(machine for machine, spoke in answered.items() if spoke)

@@ -1,4 +1,4 @@
-"""Somebody is told of his lease while no page is open: in a browser, by a real gateway, at places that are really there."""
+"""Somebody is told of his lease while no page is open: by a real gateway, at places that are really there."""
 
 from __future__ import annotations
 
@@ -27,7 +27,14 @@ def listener() -> Iterator[Listener]:
 @pytest.fixture(scope="module")
 def telling_url(world: World, listener: Listener) -> Iterator[str]:
     """The address of a gateway that tells by letter, too, and whose operator lets it tell on this computer."""
-    mail = ("--mail-server", f"127.0.0.1:{listener.smtp}", "--mail-from", "gate@example.org", "--mail-tls", "none")
+    mail = (
+        "--mail-server",
+        f"127.0.0.1:{listener.smtp}",
+        "--mail-from",
+        "gate@example.org",
+        "--mail-tls",
+        "none",
+    )
     with gateway(world, "gateway-telling", 0, "--alerts-to", f"127.0.0.1:{listener.http}", *mail) as url:
         yield url
 
@@ -85,7 +92,9 @@ def test_an_alert_arrives_for_a_lease_that_nears_its_end(
     expect(hook).to_be_hidden()
 
 
-def test_nothing_inside_is_reached(with_wallet: Page, telling_url: str, site: Site, listener: Listener) -> None:
+def test_nothing_inside_is_reached(
+    with_wallet: Page, telling_url: str, site: Site, listener: Listener
+) -> None:
     """By somebody who has signed in and never had a lease; the gateway's own port is such a place."""
     page = with_wallet
     renting = Renting(page, telling_url, site)
@@ -94,10 +103,16 @@ def test_nothing_inside_is_reached(with_wallet: Page, telling_url: str, site: Si
     places(page)
     page.get_by_role("button", name="Sign in to say where").click()
     before = len(listener.of("webhook"))
-    for address in ("https://127.0.0.1/hook", f"https://localhost:{listener.http}/hook", f"{telling_url}/readyz"):
+    for address in (
+        "https://127.0.0.1/hook",
+        f"https://localhost:{listener.http}/hook",
+        f"{telling_url}/readyz",
+    ):
         page.get_by_role("textbox", name="Its address").fill(address)
         page.get_by_role("button", name="Send a code there").click()
-        refused = page.get_by_text(re.compile("Nothing could be sent there|Alerts go to web servers by HTTPS alone"))
+        refused = page.get_by_text(
+            re.compile("Nothing could be sent there|Alerts go to web servers by HTTPS alone")
+        )
         expect(refused.first).to_be_visible()
     assert len(listener.of("webhook")) == before
     assert page.get_by_role("listitem").filter(has_text="Webhook").count() == 0

@@ -24,6 +24,7 @@ from leasehold.chain import (
     MachineWentDown,
     format_lease,
 )
+from leasehold.gateway import _watching as watching
 from leasehold.gateway._gateway_tables import create_tables, recipients, state_engine
 from leasehold.gateway._recipients import HeldRecipient, Recipients
 from leasehold.gateway._watching import DAILY, Watching, Ways
@@ -57,6 +58,7 @@ class Watch:
     ways: Ways
     time: Time = field(default_factory=Time)
     answering: dict[int, bool] = field(default_factory=dict)
+    hanging: set[int] = field(default_factory=set)
     fund: LeaseFund | None = None
     watching: Watching = field(init=False)
 
@@ -72,6 +74,8 @@ class Watch:
         )  # fmt: skip
 
     async def _asks(self, machine: int) -> bool | None:
+        if machine in self.hanging:
+            await asyncio.Event().wait()
         return self.answering.get(machine, True)
 
     async def _fund_of(self, lease: Lease) -> LeaseFund | None:
@@ -397,6 +401,40 @@ async def test_a_recipient_is_told_so_much_a_day_and_the_others_wait_for_nobody(
     await watch.look()
     assert len(watch.told()) == 2
     assert await watch.look() == []
+
+
+async def test_who_takes_his_time_has_a_turn_and_no_more(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some dozen such would else hold every place for an hour."""
+    await watch.add()
+    await watch.look()
+    for _ in range(4):
+        await watch.world.open(7)
+    monkeypatch.setattr(watching, "TURN_SECONDS", 0.0)
+    assert len(await watch.look()) == 1
+    monkeypatch.setattr(watching, "TURN_SECONDS", 3_600.0)
+    assert len(await watch.look()) == watching.TURN_ALERTS
+    assert len(await watch.look()) == 2
+
+
+async def test_machines_that_hold_up_the_asking_hide_no_other(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who is not reached in one look is asked first in the next, and what was known of him stays."""
+    monkeypatch.setattr(watching, "ASKED_AT_ONCE", 1)
+    monkeypatch.setattr(watching, "ASKED_SECONDS", 0.05)
+    await watch.add(frozenset({AlertKind.OUTAGE}))
+    for machine in (8, 9):
+        await watch.world.machine(machine)
+    for machine in (7, 8, 9):
+        await watch.world.open(machine)
+    watch.watching._silences.clock = watch.time
+    watch.answering[9] = False
+    watch.hanging.update((7, 8))
+    for _ in range(12):
+        await watch.look(150)
+    assert [alert["lease"] for alert in watch.told()] == [format_lease(watch.world.leases << 16)]
 
 
 async def test_a_recipient_that_hangs_holds_up_no_other(watch: Watch) -> None:

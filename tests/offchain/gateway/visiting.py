@@ -222,7 +222,10 @@ class Visiting:
         if answer.status == 204 and "/uploads/" in scope["path"]:
             self.whole.named["upload"] = []
         if answer.status == 201 and scope["path"] == "/api/v1/alerts":
-            self.whole.named["recipient"] = [*self.whole.named["recipient"][-3:], orjson.loads(answer.body)["id"]]
+            self.whole.named["recipient"] = [
+                *self.whole.named["recipient"][-3:],
+                orjson.loads(answer.body)["id"],
+            ]
         if answer.status == 201 and (place := answer.headers.get("location", "")):
             self.whole.named["upload"] = [*self.whole.named["upload"][-3:], place.rpartition("/")[2]]
         for wrong in self._wrongs(operation, answer):
