@@ -53,7 +53,7 @@ export function AddPlace({ account, known, onDone }: Props) {
         if (whole && !doing.busy) add();
       }}
     >
-      <div className="line fields">
+      <div className="line told-where">
         <div className="field">
           <label htmlFor="way">Tell me by</label>
           <select id="way" className="input" value={way} onChange={(event) => setWay(event.target.value as AlertWay)}>
@@ -91,7 +91,7 @@ export function AddPlace({ account, known, onDone }: Props) {
           />
         </div>
       </div>
-      <fieldset className="rows">
+      <fieldset className="told-kinds">
         <legend>Of a lease, when</legend>
         {known.kinds.map((kind) => (
           <label key={kind} className="line">
@@ -99,7 +99,7 @@ export function AddPlace({ account, known, onDone }: Props) {
           </label>
         ))}
       </fieldset>
-      <div className="field">
+      <div className="field told-before">
         <label htmlFor="before">“Soon” is less than</label>
         <select
           id="before"
@@ -121,10 +121,15 @@ export function AddPlace({ account, known, onDone }: Props) {
         <p className="small soft">Nothing else is sent there until you have brought the code here.</p>
       </div>
       {secret !== null && (
-        <p className="notice">
-          What the webhook gets is signed (HMAC-SHA256, header <code>X-Leasehold-Signature</code>) by a secret that is
-          shown this once: <code className="break">{secret}</code> <Copy text={secret} what="the secret" />
-        </p>
+        <div className="notice">
+          <p>
+            What the webhook gets is signed (HMAC-SHA256, header <code>X-Leasehold-Signature</code>) by a secret that is
+            shown this once:
+          </p>
+          <p className="line">
+            <code className="break">{secret}</code> <Copy text={secret} what="the secret" />
+          </p>
+        </div>
       )}
       <DoingView doing={doing} chain={account.chain} />
     </form>

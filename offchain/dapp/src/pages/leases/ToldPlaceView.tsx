@@ -39,7 +39,8 @@ export function ToldPlaceView({ account, place, looked }: Props) {
           ) : (
             "Nothing has happened yet"
           )}
-          {place.waiting > 0 && `, ${place.waiting} still to be told`}. Of: {place.kinds.map(saidKind).join("; ")}.
+          {place.waiting > 0 && `, ${place.waiting} still to be told`}. Of a lease, when:{" "}
+          {place.kinds.map(saidKind).join("; ")}.
         </p>
       )}
       {place.failing !== "" && (
