@@ -60,7 +60,7 @@ def certificate(folder: Path, host: str = "127.0.0.1") -> tuple[Path, Path]:
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=3650))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(host))]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([_named(host)]), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
@@ -72,6 +72,13 @@ def certificate(folder: Path, host: str = "127.0.0.1") -> tuple[Path, Path]:
         )
     )
     return certificate_file, key_file
+
+
+def _named(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
 
 
 def serve_context(

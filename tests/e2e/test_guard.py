@@ -17,6 +17,7 @@ import pytest
 
 from devnet import images
 from devnet.engine import Engine
+from devnet.listeners import Listener, listening
 from devnet.patience import patient
 from devnet.site import Site, make_site
 from devnet.world import World
@@ -35,7 +36,6 @@ from leasehold.chain import (
     parse_lease,
 )
 
-from .listeners import Listener, listening
 from .test_run import holdings, paid, record_of, results_of
 
 pytestmark = pytest.mark.slow

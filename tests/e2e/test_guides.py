@@ -11,6 +11,7 @@ import pytest
 from devnet import images
 from devnet.desk import ROOT, Desk
 from devnet.engine import Engine
+from devnet.listeners import listening
 from devnet.nursery import Nursery
 from devnet.site import Site, make_site
 from devnet.transcript import blocks
@@ -18,7 +19,6 @@ from devnet.walkthrough import Walkthrough
 from devnet.world import Party, World
 from leasehold.chain import LeaseStarted
 
-from .listeners import listening
 from .test_bad_input import address
 from .test_reorg import another_chain
 

@@ -13,6 +13,7 @@ from leasehold.errors import SettingsError
 
 if TYPE_CHECKING:
     from leasehold.gateway import GaslessSettings
+    from leasehold.guarding import MailServer
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,74 @@ class GaslessOptions:
         wallet = call.known_wallet(self.gasless_wallet)
         signer = await call.home.keystore.unlock(wallet.name, call.password(wallet.name))
         return GaslessSettings(signer, price, payee)
+
+
+@dataclass(frozen=True)
+class AlertOptions:
+    """How a gateway tells renters of their leases, beside webhooks and ntfy of the internet."""
+
+    mail_server: Annotated[
+        str | None,
+        option("--mail-server HOST[:PORT]", "Tell of leases by letter, too, by way of this mail server."),
+    ] = None
+    mail_from: Annotated[str | None, option("--mail-from ADDRESS", "Whose letters they are, for that.")] = (
+        None
+    )
+    mail_tls: Annotated[
+        str | None,
+        option(
+            "--mail-tls WORD", "starttls (as long as nothing is said), tls, or none on this computer alone."
+        ),
+    ] = None
+    mail_user: Annotated[
+        str | None, option("--mail-user NAME", "Who signs in to the mail server, if anybody does.")
+    ] = None
+    mail_password_file: Annotated[
+        Path | None, option("--mail-password-file FILE", "The file that holds the password for that.")
+    ] = None
+    alerts_to: Annotated[
+        list[str] | None,
+        option(
+            "--alerts-to HOST:PORT",
+            "A webhook's or ntfy server's place that is told of leases beside the internet's; several times.",
+        ),
+    ] = None
+
+    def server(self) -> MailServer | None:
+        """As the gateway takes it. Raises SettingsError."""
+        others = (self.mail_from, self.mail_tls, self.mail_user, self.mail_password_file)
+        if self.mail_server is None:
+            if any(other is not None for other in others):
+                raise SettingsError("The other options of mail are of --mail-server", "name the server.")
+            return None
+        from pydantic import ValidationError
+
+        from leasehold.guarding import MailServer
+
+        if self.mail_from is None:
+            raise SettingsError("--mail-server takes a sender", "say --mail-from, such as gate@example.org.")
+        host, _, port = self.mail_server.partition(":")
+        table = {
+            "host": host,
+            "port": port or None,
+            "sender": self.mail_from,
+            "tls": self.mail_tls or "starttls",
+            "user": self.mail_user,
+            "password": None if self.mail_password_file is None else {"file": self.mail_password_file},
+        }
+        try:
+            return MailServer.model_validate(table)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            why = str(first["msg"]).removeprefix("Value error, ")
+            place = " ".join(map(str, first["loc"])) or "mail"
+            raise SettingsError(
+                f"The mail server's settings are wrong ({place}: {why[:1].lower()}{why[1:]})", "correct them."
+            ) from None
+
+    def places(self) -> tuple[str, ...]:
+        """As the gateway takes them. Raises SettingsError."""
+        return tuple(f"{host}:{port}" for host, port in map(_place, self.alerts_to or ()))
 
 
 def _loop() -> LoopFactory | None:
@@ -107,6 +176,7 @@ async def run_gateway(
         list[str] | None, option("--ws URL", "A node that announces blocks by WebSocket; several times.")
     ] = None,
     gasless: GaslessOptions = GaslessOptions(),  # frozen
+    alerts: AlertOptions = AlertOptions(),  # frozen
 ) -> None:
     """Serve the pool to browsers until somebody ends it: search, leases, live updates. It holds no key but, if told to,
     one of gas money.
@@ -134,6 +204,8 @@ async def run_gateway(
         agents_in=tuple(agents_in or ()),
         gasless=await gasless.settings(call),
         sign_in_origins=tuple(sign_in_origin or ()),
+        mail=alerts.server(),
+        alerts_to=alerts.places(),
     )
     call.out.if_interrupted = "Interrupted: the gateway serves nobody any more."
 
@@ -149,5 +221,5 @@ def _place(text: str) -> tuple[str, int]:
     """Host and port, as they are typed. Raises SettingsError."""
     host, _, port = text.rpartition(":")
     if not (host and port.isascii() and port.isdigit() and int(port[:6]) < 65_536):
-        raise SettingsError(f"`{text}` is no place to listen at", "write it as 127.0.0.1:8088.")
+        raise SettingsError(f"`{text}` is no place", "write it as 127.0.0.1:8088.")
     return host.removeprefix("[").removesuffix("]"), int(port)

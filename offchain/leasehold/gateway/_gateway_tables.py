@@ -1,6 +1,7 @@
-"""What the gateway keeps that no chain can give back: sessions, nonces that were spent, uploads, signatures.
+"""What the gateway keeps that no chain can give back: sessions, nonces that were spent, uploads, signatures, and whom
+it tells.
 
-All of it is short-lived. None of the names begins with `chain_`, since those tables are the index's, which may drop
+Most of it is short-lived. None of the names begins with `chain_`, since those tables are the index's, which may drop
 them at any time and fill them anew.
 
 On PostgreSQL several replicas have them together. What two of them may do at once is decided by the database: a row
@@ -119,12 +120,47 @@ purses = Table(
 """What extends leases out of purses, as their tenants brought it. key: which signed it, and made one of these alone."""
 
 
+recipients = Table(
+    "gateway_recipients",
+    metadata,
+    Column("id", String(22), primary_key=True),
+    Column("account", String(42), nullable=False, index=True),
+    Column("key", String(64), nullable=False, index=True),
+    Column("document", Text, nullable=False),
+    Column("secret", String(64), nullable=False),
+    Column("site", String(300), nullable=False),
+    Column("stop", String(43), nullable=False, unique=True),
+    Column("kinds", String(300), nullable=False),
+    Column("before", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("confirmed_at", BigInteger, nullable=False, index=True),
+    Column("code", LargeBinary(32), nullable=False),
+    Column("tries", BigInteger, nullable=False),
+    Column("sent_at", BigInteger, nullable=False),
+    Column("failing", String(300), nullable=False),
+    Column("remembered", LargeBinary, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+)
+"""Where accounts are told of their leases. key: whose place it is. confirmed_at: 0 until its code was brought. code:
+the hash of that. remembered: what was told, and what waits; of two that write it at once, one finds another revision.
+"""
+
+refused_recipients = Table(
+    "gateway_refused_recipients",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("until", BigInteger, nullable=False, index=True),
+)
+"""Whose place it is who wants nothing sent there by anybody here."""
+
+
 class Exclusive(IntEnum):
     """What one replica does at a time."""
 
     TABLES = 0
     QUOTA = 1
     PROPOSALS = 2
+    RECIPIENTS = 3
 
 
 _TURNS: Final = 0x6C656167

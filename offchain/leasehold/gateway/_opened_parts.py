@@ -18,6 +18,8 @@ from starlette.requests import HTTPConnection
 from leasehold.chain import Sender
 from leasehold.client import PoolClient
 from leasehold.errors import LeaseholdError, SettingsError
+from leasehold.gateway._alerting import Alerting
+from leasehold.gateway._alerting import router as alerted
 from leasehold.gateway._extending import Extending
 from leasehold.gateway._following import kept_up
 from leasehold.gateway._gas_costs import GasLosses, GasPricing
@@ -37,7 +39,8 @@ from leasehold.gateway._lines import Lines
 from leasehold.gateway._places import Places
 from leasehold.gateway._purses import Purses
 from leasehold.gateway._purses import router as extended
-from leasehold.gateway._refusals import AgentSilent, NotHere
+from leasehold.gateway._recipients import Recipients
+from leasehold.gateway._refusals import AgentSilent, Busy, NotHere
 from leasehold.gateway._relaying import Relay
 from leasehold.gateway._relaying import router as relayed
 from leasehold.gateway._rpc import RpcProxy
@@ -49,6 +52,8 @@ from leasehold.gateway._uploading import MOST_AT_ONCE as UPLOADS_AT_ONCE
 from leasehold.gateway._uploading import KuboStore, Uploading
 from leasehold.gateway._uploading import router as uploaded
 from leasehold.gateway._uploads import Uploads
+from leasehold.gateway._watching import ASKING_SECONDS, FundOf, Watching, Ways
+from leasehold.guarding import AlertReach
 from leasehold.market import AgentLine, Contact, Dialling, dialled, dialled_alone, parse_document
 
 SWEEP_SECONDS: Final = 600.0
@@ -62,6 +67,7 @@ routers_of_parts: Final = (
     gathered,
     gasless,
     extended,
+    alerted,
 )
 _log = structlog.get_logger("leasehold.gateway")
 
@@ -96,6 +102,7 @@ async def parts_of(gateway: Gateway) -> AsyncIterator[Mapping[type, object]]:
         gathering = Gathering(engine, gateway.deployment, client.rpc, is_authorized, caller_of=visitor_of)
         handing_out = _handing_out(gateway, client, dialling)
         parts: list[object] = [signing_in, relay, uploading, handing_out, proxy, gathering]
+        fund_of: FundOf | None = None
         if (gas := _gas(gateway, client)) is not None:
             sending = gas.gasless(client)
             closing.push_async_callback(sending.close)
@@ -104,7 +111,16 @@ async def parts_of(gateway: Gateway) -> AsyncIterator[Mapping[type, object]]:
             extends = asyncio.create_task(kept_up(gateway, "purses", extending.keep))
             closing.push_async_callback(extending.close)
             closing.push_async_callback(_ended, extends)
-            parts += [sending, gas.purses(client, held, extending)]
+            purses = gas.purses(client, held, extending)
+            parts += [sending, purses]
+            fund_of = purses.fund_of
+        recipients = Recipients(engine)
+        ways = Ways(AlertReach(frozenset(settings.alerts_to)), settings.mail)
+        watching = _watching(gateway, recipients, ways, lines, fund_of)
+        watches = asyncio.create_task(kept_up(gateway, "alerts", watching.keep))
+        closing.push_async_callback(watching.close)
+        closing.push_async_callback(_ended, watches)
+        parts.append(_alerting(gateway, recipients, ways))
         yield {type(part): part for part in parts}
 
 
@@ -154,6 +170,43 @@ def _gas(gateway: Gateway, client: PoolClient) -> _Gas | None:
     sender = Sender(client.rpc, settings.signer, max_fee=settings.most_price)
     pricing = GasPricing(settings.coin_price, settings.most_price)
     return _Gas(sender, settings.payee or sender.address, pricing, settings.daily_loss)
+
+
+def _watching(
+    gateway: Gateway, recipients: Recipients, ways: Ways, lines: Lines, fund_of: FundOf | None
+) -> Watching:
+    index = gateway.index
+
+    async def asks(machine: int) -> bool | None:
+        try:
+            async with (
+                asyncio.timeout(ASKING_SECONDS),
+                lines.to(machine) as line,
+                line.asked("GET", b"/v1/health", {}, silence=ASKING_SECONDS),
+            ):
+                return True
+        except Busy:
+            return None
+        except (LeaseholdError, TimeoutError, OSError):
+            return False
+
+    return Watching(
+        index,
+        gateway.market,
+        gateway.money,
+        recipients,
+        ways,
+        asks,
+        fund_of=fund_of,
+        elected=lambda: index.elected or not index.shared,
+    )
+
+
+def _alerting(gateway: Gateway, recipients: Recipients, ways: Ways) -> Alerting:
+    async def has_leased(account: str) -> bool:
+        return bool(await gateway.index.leases_page(tenant=account, limit=1))
+
+    return Alerting(recipients, ways, has_leased, caller_of=visitor_of, sites=gateway.settings.sites)
 
 
 def visitor_of(connection: HTTPConnection) -> str:

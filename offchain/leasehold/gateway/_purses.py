@@ -37,6 +37,7 @@ from leasehold.gateway._reading import lease_number
 from leasehold.gateway._refusals import BadRequest, Conflicting, KeepsNoMore, NotHere, told_in
 from leasehold.gateway._relaying import CallerOf
 from leasehold.gateway._signing_in import TheSigningIn
+from leasehold.guarding import LeaseFund
 from leasehold.market import Money
 from leasehold.rates import RateLimit
 
@@ -110,6 +111,14 @@ class Purses:
         if (signed := await self._held.get(lease)) is None:
             raise NotHere("This gateway extends that lease out of no purse;", "ask its tenant.")
         return await self._standing(signed)
+
+    async def fund_of(self, lease: Lease) -> LeaseFund | None:
+        """What extends the lease before its end, if anything does here. Raises ChainError."""
+        signed = await self._held.get(lease.id)
+        if signed is None or self._extending.trouble_of(lease.id) is not None:
+            return None
+        standing = await standing_of_purse(self._pool, self._accounts, signed.purse)
+        return LeaseFund.of_purse(signed.purse, standing, lease)
 
     async def _standing(self, signed: SignedPurse) -> HeldPurse:
         purse = signed.purse

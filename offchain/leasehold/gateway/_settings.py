@@ -8,6 +8,7 @@ from typing import Final
 
 from leasehold.chain import SCHEMA, Deployment, Signer
 from leasehold.gateway._sign_in_origins import check_sign_in_origins
+from leasehold.guarding import MailServer
 
 DEFAULT_RPC: Final = ("http://127.0.0.1:8545",)
 DEFAULT_IPFS: Final = "/ip4/127.0.0.1/tcp/5001"
@@ -42,7 +43,9 @@ class GatewaySettings:
 
     sites: origins at which browsers open the gateway itself, to sign in there; the loopback where none is named.
     agents_in: networks, beside the internet, in which agents are called. gasless: how it sends for renters without gas
-    money, if it does. sign_in_origins: of pages elsewhere that may read the answers and sign in; none by itself.
+    money, if it does. mail: the server that takes letters with alerts, if they go out by letter. alerts_to: `HOST:PORT`
+    of webhooks and ntfy servers to which alerts go beside those of the internet. sign_in_origins: of pages elsewhere
+    that may read the answers and sign in; none by itself.
 
     Raises:
         SettingsError: an origin of `sign_in_origins` is none, or is everybody's.
@@ -65,6 +68,8 @@ class GatewaySettings:
     agents_in: tuple[str, ...] = ()
     gasless: GaslessSettings | None = None
     sign_in_origins: tuple[str, ...] = ()
+    mail: MailServer | None = None
+    alerts_to: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_sign_in_origins(self.sign_in_origins, self.sites)

@@ -23,7 +23,9 @@ _LONGEST_WORD = 80
 
 
 class AlertKind(StrEnum):
-    """What an alert is about. ACTED: the guard has done something. TROUBLE: it cannot do what it is for."""
+    """What an alert is about. ACTED: the guard has done something. TROUBLE: it cannot do what it is for. STARTED,
+    CONFIRM: of a guard for others, whom nobody watches starting, and who asks before he tells.
+    """
 
     NOTICE = "notice"
     END_NEAR = "end-near"
@@ -33,11 +35,13 @@ class AlertKind(StrEnum):
     OUTAGE = "outage"
     PRICE = "price"
     NOT_STARTED = "not-started"
+    STARTED = "started"
     ENDED = "ended"
     JOB = "job"
     ACTED = "acted"
     TROUBLE = "trouble"
     TEST = "test"
+    CONFIRM = "confirm"
 
 
 URGENT = frozenset(
@@ -128,10 +132,13 @@ def _lease(sight: LeaseSight, snapshot: Snapshot, settings: GuardSettings, money
         return
     if not sight.runs or now >= lease.end:
         return
+    if sight.started:
+        yield alert(AlertKind.STARTED, f"{shown} has started, and is paid until {format_time(lease.end)}.")
     if lease.noticed:
         yield alert(AlertKind.NOTICE, f"{shown} is under notice and ends {format_time(lease.end)}.")
     else:
-        yield from (alert(*said) for said in _ending(sight, now, shown, snapshot.own.left, settings, money))
+        left = snapshot.own.left if sight.aside is None else sight.aside
+        yield from (alert(*said) for said in _ending(sight, now, shown, left, settings, money))
     if sight.down or sight.silent >= settings.silent_after:
         yield alert(AlertKind.OUTAGE, _outage(sight, shown))
     if sight.looping:

@@ -25,11 +25,21 @@ import orjson
 from leasehold._connections import authorities, tidy
 from leasehold.guarding._alerts import harmless
 from leasehold.guarding._errors import NotDelivered
-from leasehold.guarding._settings import GuardSettings, MailSettings, NtfySettings, WebhookSettings
+from leasehold.guarding._reach import AlertReach
+from leasehold.guarding._settings import GuardSettings, MailServer
+from leasehold.market.wire import AgentUnreachable
 
 SECONDS = 15.0
 """For one alert on its way, from the name that is looked up to the answer's status."""
 SIGNATURE = "X-Leasehold-Signature"
+
+
+class ReadsSecret(Protocol):
+    """Where a secret lies."""
+
+    def read(self) -> str:
+        """Raises GuardSecretMissing."""
+        ...
 
 
 class Channel(Protocol):
@@ -46,11 +56,11 @@ def channels_of(settings: GuardSettings) -> tuple[Channel, ...]:
     """Those that are set. Nothing is opened, and no secret is read, before something is sent."""
     made: list[Channel] = []
     if settings.webhook is not None:
-        made.append(Webhook(settings.webhook))
+        made.append(Webhook(settings.webhook.url, settings.webhook.secret))
     if settings.mail is not None:
-        made.append(Mail(settings.mail))
+        made.append(Mail(settings.mail, settings.mail.to))
     if settings.ntfy is not None:
-        made.append(Ntfy(settings.ntfy))
+        made.append(Ntfy(settings.ntfy.url, settings.ntfy.topic, settings.ntfy.token))
     return tuple(made)
 
 
@@ -62,38 +72,43 @@ def signature(secret: str, at: int, body: bytes) -> str:
 
 @dataclass
 class Webhook:
-    settings: WebhookSettings
+    """A JSON document is posted to `url`, signed by `secret`. reach: whom may be called, where a stranger named it."""
+
+    url: str
+    secret: ReadsSecret
     name: str = "webhook"
-    transport: httpx.AsyncBaseTransport | None = None
+    reach: AlertReach | None = None
     seconds: float = SECONDS
 
     async def send(self, alert: Mapping[str, Any]) -> None:
         body = orjson.dumps(dict(alert))
-        signed = signature(self.settings.secret.read(), int(time.time()), body)
+        signed = signature(self.secret.read(), int(time.time()), body)
         headers = {"Content-Type": "application/json", SIGNATURE: signed}
-        await _post(self.name, self.settings.url, body, headers, self.transport, self.seconds)
+        await _post(self.name, self.url, body, headers, self.reach, self.seconds)
 
 
 @dataclass
 class Ntfy:
-    settings: NtfySettings
+    """A message to a topic of an ntfy server. reach: as of a webhook."""
+
+    url: str
+    topic: str
+    token: ReadsSecret | None = None
     name: str = "ntfy"
-    transport: httpx.AsyncBaseTransport | None = None
+    reach: AlertReach | None = None
     seconds: float = SECONDS
 
     async def send(self, alert: Mapping[str, Any]) -> None:
-        token = self.settings.token
+        token = self.token
         headers = {"Authorization": f"Bearer {token.read()}"} if token is not None else {}
         message = {
-            "topic": self.settings.topic,
+            "topic": self.topic,
             "title": title_of(alert),
-            "message": str(alert["said"]),
+            "message": text_of(alert),
             "priority": 4 if alert["urgent"] else 3,
             "tags": [str(alert["kind"])],
         }
-        await _post(
-            self.name, self.settings.url, orjson.dumps(message), headers, self.transport, self.seconds
-        )
+        await _post(self.name, self.url, orjson.dumps(message), headers, self.reach, self.seconds)
 
 
 async def _post(
@@ -101,10 +116,11 @@ async def _post(
     url: str,
     body: bytes,
     headers: Mapping[str, str],
-    transport: httpx.AsyncBaseTransport | None,
+    reach: AlertReach | None,
     seconds: float,
 ) -> None:
     """Raises NotDelivered. The whole of it has `seconds`: a server that drips or never stops holds nobody up."""
+    transport = None if reach is None else reach.transport()
     try:
         async with (
             asyncio.timeout(seconds),
@@ -120,6 +136,8 @@ async def _post(
         raise NotDelivered(name, f"it did not answer within {seconds:.0f} s") from None
     except UnicodeEncodeError:
         raise NotDelivered(name, "its token holds what no header can: write it in ASCII") from None
+    except AgentUnreachable:
+        raise NotDelivered(name, "nothing that may be called is there") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise NotDelivered(name, f"it cannot be reached ({type(error).__name__})") from None
     if not 200 <= status < 300:
@@ -178,14 +196,15 @@ def _opener(tls: bool, opened: MailHandles) -> type[smtplib.SMTP]:
 class Mail:
     """One letter at a time, by a thread that ends with the wait for it."""
 
-    settings: MailSettings
+    server: MailServer
+    to: str
     name: str = "mail"
     seconds: float = SECONDS
     trust: Callable[[], ssl.SSLContext] = ssl.create_default_context
 
     async def send(self, alert: Mapping[str, Any]) -> None:
-        password = self.settings.password.read() if self.settings.password is not None else ""
-        letter, opened = letter_of(alert, self.settings), MailHandles()
+        password = self.server.password.read() if self.server.password is not None else ""
+        letter, opened = letter_of(alert, self.server.sender, self.to), MailHandles()
         sending = asyncio.create_task(asyncio.to_thread(self._deliver, opened, letter, password))
         late: set[asyncio.Task[None]] = set()
         try:
@@ -204,7 +223,7 @@ class Mail:
             opened.close()
 
     def _deliver(self, opened: MailHandles, letter: EmailMessage, password: str) -> None:
-        settings, context = self.settings, self.trust()
+        settings, context = self.server, self.trust()
         more: dict[str, Any] = {"context": context} if settings.tls == "tls" else {}
         client = _opener(settings.tls == "tls", opened)
         with client(settings.host, settings.at, timeout=self.seconds, **more) as server:
@@ -212,19 +231,28 @@ class Mail:
                 server.starttls(context=context)
             if settings.user is not None:
                 server.login(settings.user, password)
-            server.send_message(letter)
+            server.send_message(letter, to_addrs=[self.to])  # one, however its head is read
 
 
-def letter_of(alert: Mapping[str, Any], settings: MailSettings) -> EmailMessage:
-    """The alert as a letter."""
+def letter_of(alert: Mapping[str, Any], sender: str, to: str) -> EmailMessage:
+    """The alert as a letter. What it may be ended by (`stop_post`) stands in its head, too (RFC 8058)."""
     letter = EmailMessage()
     letter["Subject"] = title_of(alert)
-    letter["From"], letter["To"] = settings.sender, settings.to
+    letter["From"], letter["To"] = sender, to
+    letter["Auto-Submitted"] = "auto-generated"  # or somebody's “I am on leave” comes back
+    if alert.get("stop_post"):
+        letter["List-Unsubscribe"] = f"<{alert['stop_post']}>"
+        letter["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     letter["Message-ID"] = (
         f"<{alert['id']}@leasehold.invalid>"  # a letter that is sent twice is seen to be one
     )
-    letter.set_content(f"{alert['said']}\n")
+    letter.set_content(f"{text_of(alert)}\n")
     return letter
+
+
+def text_of(alert: Mapping[str, Any]) -> str:
+    """What it says, and where it is ended, if that is known."""
+    return f"{alert['said']}\n\nNo more of it: {alert['stop']}" if alert.get("stop") else str(alert["said"])
 
 
 def title_of(alert: Mapping[str, Any]) -> str:

@@ -113,11 +113,10 @@ class WebhookSettings(_Table):
     secret: Secret
 
 
-class MailSettings(_Table):
-    """A letter by SMTP. tls: `starttls` (port 587), `tls` (465), or `none`, on this computer alone."""
+class MailServer(_Table):
+    """What takes letters, by SMTP. tls: `starttls` (port 587), `tls` (465), or `none`, on this computer alone."""
 
     host: Annotated[str, Field(min_length=1, max_length=253)]
-    to: Annotated[str, Field(pattern=r"^[^\s@<>]+@[^\s@<>]+$", max_length=320)]
     sender: Annotated[str, Field(pattern=r"^[^\s@<>]+@[^\s@<>]+$", max_length=320)]
     port: Annotated[int, Field(ge=1, le=65_535)] | None = None
     tls: Literal["starttls", "tls", "none"] = "starttls"
@@ -136,6 +135,12 @@ class MailSettings(_Table):
     def at(self) -> int:
         """The port."""
         return self.port or {"starttls": 587, "tls": 465, "none": 25}[self.tls]
+
+
+class MailSettings(MailServer):
+    """Letters to one address."""
+
+    to: Annotated[str, Field(pattern=r"^[^\s@<>]+@[^\s@<>]+$", max_length=320)]
 
 
 class NtfySettings(_Table):

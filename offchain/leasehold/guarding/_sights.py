@@ -19,6 +19,7 @@ class LeaseSight:
     kind now and what it asks per GPU-hour. answer_by: until when its machine may answer a challenge; 0: none stands.
     window: its start window. checkpoint: the newest that its agent names, where one's own node has not got it. begins:
     it took the place of a lease whose last checkpoint it can be given. kept: as it was rented to be extended.
+    aside: what may be spent on extending it where a sum is put aside for it alone. started: since the last look.
     """
 
     lease: Lease
@@ -37,6 +38,8 @@ class LeaseSight:
     checkpoint: str = ""
     begins: bool = False
     kept: KeepSettings | None = None
+    aside: int | None = None
+    started: bool = False
 
     @property
     def runs(self) -> bool:

@@ -93,6 +93,18 @@ class Remembered:
             {int(lease): NotedSilence(**known) for lease, known in document.get("silent", {}).items()},
         )
 
+    @classmethod
+    def read(cls, written: bytes) -> Self:
+        """What was written; of what nobody can read, nothing is remembered."""
+        try:
+            return cls.of(orjson.loads(written))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return cls()
+
+    def written(self) -> bytes:
+        """It, as JSON."""
+        return orjson.dumps(dataclasses.asdict(self.bounded()), option=orjson.OPT_NON_STR_KEYS)
+
     def bounded(self) -> Self:
         """The same within what is kept."""
         told = dict(sorted(self.told.items(), key=lambda pair: pair[1].since)[-MOST_CAUSES:])
@@ -111,14 +123,13 @@ class GuardNotes:
     def load(self) -> Remembered:
         """What was noted. A file that is damaged or missing is that of a guard that remembers nothing."""
         try:
-            return Remembered.of(orjson.loads(self._path.read_bytes()))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return Remembered.read(self._path.read_bytes())
+        except OSError:
             return Remembered()
 
     def keep(self, remembered: Remembered) -> None:
         """Write it; it is on the disk when this returns. Raises OSError: what stood there stands."""
-        document = orjson.dumps(dataclasses.asdict(remembered.bounded()), option=orjson.OPT_NON_STR_KEYS)
-        write_private(self._path, document)
+        write_private(self._path, remembered.written())
 
     @contextlib.contextmanager
     def hold(self) -> Iterator[bool]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from leasehold.market._capable import capable, lacking, lists_image
     from leasehold.market._card_class import card_class
     from leasehold.market._cold_start import cold_start, has_image, platform_of, runs_on
-    from leasehold.market._dialling import Dialling
+    from leasehold.market._dialling import Dialling, resolver
     from leasehold.market._documents import Contact, Hardware, MachineFile, Ssh, canonical, parse_document
     from leasehold.market._documents_cache import DocumentCache, kept_document
     from leasehold.market._earning import (
@@ -447,6 +447,7 @@ __all__ = [
     "read_volumes",
     "rentable_cells",
     "resizing",
+    "resolver",
     "round_json",
     "runs_on",
     "service_document",
@@ -481,7 +482,7 @@ _PARTS = {
     "_capable": ("capable", "lacking", "lists_image"),
     "_card_class": ("card_class",),
     "_cold_start": ("cold_start", "has_image", "platform_of", "runs_on"),
-    "_dialling": ("Dialling",),
+    "_dialling": ("Dialling", "resolver"),
     "_documents": ("Contact", "Hardware", "MachineFile", "Ssh", "canonical", "parse_document"),
     "_documents_cache": ("DocumentCache", "kept_document"),
     "_earning": (

@@ -62,13 +62,17 @@ class Dialling:
         authority, host, port = _parts(endpoint)
         if port != _HTTPS and port < _FIRST_PORT:
             raise AgentUnreachable(f"The port {port} is not one at which an agent is called")
+        return authority, await self.address_of(host, port), port
+
+    async def address_of(self, host: str, port: int) -> str:
+        """The address to call of a host, all of whose addresses may be called. Raises AgentUnreachable."""
         names = await self._resolved(host, port)
         for name in names:
             if not self.allows(name):
                 raise AgentUnreachable(
                     "An address of the agent's endpoint is in a network that is not called"
                 )
-        return authority, names[0], port
+        return names[0]
 
     def allows(self, address: str) -> bool:
         """Whether it may be called."""
@@ -119,12 +123,20 @@ def _within(address: Address, networks: Sequence[Network]) -> bool:
 
 
 @cache
-def _resolvers() -> ThreadPoolExecutor:
+def _resolvers(use: str) -> ThreadPoolExecutor:
     """Threads of their own: a name whose servers never answer holds one for long, and no other work waits for these."""
-    return ThreadPoolExecutor(_RESOLVERS, thread_name_prefix="leasehold-resolver")
+    return ThreadPoolExecutor(_RESOLVERS, thread_name_prefix=f"leasehold-{use}")
 
 
-async def _ask_resolver(host: str, port: int) -> Sequence[str]:
-    ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
-    entries = await asyncio.get_running_loop().run_in_executor(_resolvers(), ask)
-    return list(dict.fromkeys(str(address[0]) for *_, address in entries))
+def resolver(use: str) -> Resolve:
+    """This computer's, with threads for that use alone: names that one kind of stranger made hold up no other's."""
+
+    async def ask(host: str, port: int) -> Sequence[str]:
+        asked = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        entries = await asyncio.get_running_loop().run_in_executor(_resolvers(use), asked)
+        return list(dict.fromkeys(str(address[0]) for *_, address in entries))
+
+    return ask
+
+
+_ask_resolver: Final = resolver("resolver")

@@ -25,6 +25,7 @@ from leasehold.chain import (
     Event,
     HardwareSet,
     Indexer,
+    Item,
     LeaseClosed,
     LeaseOpened,
     LeaseStarted,
@@ -151,6 +152,7 @@ class World:
     chain: Chain
     head: int = 0
     leases: int = 0
+    story: list[Item] = field(default_factory=list)
     _hashes: dict[int, str] = field(default_factory=dict)
 
     async def tell(self, *events: tuple[type[Event], dict[str, Any]], fork: str = "") -> Block:
@@ -168,7 +170,9 @@ class World:
             kind(LogMeta(block.number, block.hash, f"0x{digest}", at, CONTROLLER, block.timestamp), **values)
             for at, (kind, values) in enumerate(events)
         )
-        await self.gateway.index.apply([Applied(block, told)])
+        applied = Applied(block, told)
+        self.story.append(applied)
+        await self.gateway.index.apply([applied])
         return block
 
     async def undo(self, number: int) -> None:

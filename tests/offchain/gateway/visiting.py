@@ -111,7 +111,7 @@ class Visiting:
             and (known := await self._known_body(operation, path)) is not None
         ):
             body = known
-            if operation.method == "POST":
+            if operation.method == "POST" or operation.path.startswith("/api/v1/alerts"):
                 headers[b"content-type"] = b"application/json"
         if body or b"content-length" in headers:
             headers[b"content-length"] = str(len(body)).encode()
@@ -150,11 +150,23 @@ class Visiting:
             said = await caller.purse()
         elif path.endswith("/rpc"):
             said = self._calls()
+        elif operation.path.startswith("/api/v1/alerts"):
+            said = self._place(operation.path)
         elif path.endswith("/uploads"):
             said = {"size": self.chance.choice((1, 5, 5, 5, 2_000, 1 << 40)), "name": "data.age"}
         else:
             return self.chance.choice((SEALED, SEALED, b"12345", b"12345", b"x", b""))
         return orjson.dumps(self.mutated(said) if self._often(MUTATED) else said)
+
+    def _place(self, path: str) -> Any:
+        """Where its caller is told, of what, or a code that is not the one."""
+        if path.endswith("/code"):
+            return {"code": "ABCDE23456"}
+        wishes = {"kinds": ["notice", "end-near"], "before": 3_600}
+        if path.endswith("/kinds"):
+            return wishes
+        place = {"way": "webhook", "address": f"{self.whole.hook}/{self.chance.randrange(100)}"}
+        return {"to": place, **wishes}
 
     def _calls(self) -> Any:
         controller = self.whole.named["controller"][0]
@@ -209,6 +221,11 @@ class Visiting:
             self._cookie = None  # signing in ends the session that the browser came with, as signing out does
         if answer.status == 204 and "/uploads/" in scope["path"]:
             self.whole.named["upload"] = []
+        if answer.status == 201 and scope["path"] == "/api/v1/alerts":
+            self.whole.named["recipient"] = [
+                *self.whole.named["recipient"][-3:],
+                orjson.loads(answer.body)["id"],
+            ]
         if answer.status == 201 and (place := answer.headers.get("location", "")):
             self.whole.named["upload"] = [*self.whole.named["upload"][-3:], place.rpartition("/")[2]]
         for wrong in self._wrongs(operation, answer):

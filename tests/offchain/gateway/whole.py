@@ -18,6 +18,7 @@ from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
 from fastapi import FastAPI
 
+from devnet.edges import answers, edge
 from devnet.kubo import Kubo
 from devnet.local_leases import LocalLeases
 from devnet.patience import patient
@@ -150,16 +151,23 @@ class Caller:
 
 @dataclass
 class WholeGateway:
-    """named: what there is, by what its own description calls it in paths and queries."""
+    """named: what there is, by what its own description calls it in paths and queries. hook: takes alerts."""
 
     app: FastAPI
     caller: Caller
     named: dict[str, list[str]]
+    hook: str
 
 
 @asynccontextmanager
 async def whole_gateway(chain: PoolChain, kubo: Kubo, folder: Path) -> AsyncIterator[WholeGateway]:
     """It has read the chain, and what its machine's documents say. Callers are counted, but not bounded."""
+    async with edge(answers("204 No Content")) as hook, _whole(chain, kubo, folder, hook.url) as whole:
+        yield whole
+
+
+@asynccontextmanager
+async def _whole(chain: PoolChain, kubo: Kubo, folder: Path, hook: str) -> AsyncIterator[WholeGateway]:
     settings = GatewaySettings(
         chain.deployment,
         folder / "home",
@@ -170,6 +178,7 @@ async def whole_gateway(chain: PoolChain, kubo: Kubo, folder: Path) -> AsyncIter
         calls=10**9,
         documents_timeout=patient(60),
         gasless=GaslessSettings(chain.signer(SENDER), 2_000 * UNIT),
+        alerts_to=(hook.split("/")[2],),
     )
     async with _agent(chain, folder / "agent") as contact:
         documents = hardware(), contact
@@ -184,7 +193,7 @@ async def whole_gateway(chain: PoolChain, kubo: Kubo, folder: Path) -> AsyncIter
             signing_in = parts[SigningIn]
             assert isinstance(signing_in, SigningIn)
             caller = _caller(chain, signing_in, lease)
-            yield WholeGateway(app, caller, _names(chain, caller, machine, lease, cids))
+            yield WholeGateway(app, caller, _names(chain, caller, machine, lease, cids), hook)
 
 
 @asynccontextmanager
@@ -259,6 +268,8 @@ def _names(
         "digest": ["0x" + caller.proposal.digests[0].hex()],
         "cid": [*cids, cid_of_digest(sha256(SEALED).digest())],
         "upload": [],
+        "recipient": [],
+        "token": ["x" * 43],
         "number": ["0", "1"],
         "path": ["v1/health", "v1/machine", "v1/machines/7/heartbeat", "v1/leases/12", "v1/leases/12/logs"],
     }

@@ -11,12 +11,11 @@ from email.policy import default
 
 import pytest
 
+from devnet.edges import answers, drips, drips_a_greeting, edge, streams_for_ever, takes_mail
 from leasehold.guarding import GuardSettings, NoChannels, NotDelivered, signature, try_channels
 from leasehold.guarding._alerts import Alert, AlertKind
 from leasehold.guarding._channels import Mail, MailHandles, Ntfy, Webhook
-from leasehold.guarding._settings import MailSettings, NtfySettings, WebhookSettings
-
-from .edges import answers, drips, drips_a_greeting, edge, streams_for_ever, takes_mail
+from leasehold.guarding._settings import MailServer, Secret
 
 ALERT = Alert(AlertKind.NOTICE, "1", "Lease 12 is under notice.", "12").to_json(1_000)
 TOKEN = "swordfish"
@@ -28,7 +27,7 @@ def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def webhook(url: str, seconds: float = 30.0) -> Webhook:
-    return Webhook(WebhookSettings.model_validate({"url": url, "secret": {"env": "HOOK"}}), seconds=seconds)
+    return Webhook(url, Secret(env="HOOK"), seconds=seconds)
 
 
 def mail(port: int, seconds: float = 30.0) -> Mail:
@@ -36,10 +35,9 @@ def mail(port: int, seconds: float = 30.0) -> Mail:
         "host": "127.0.0.1",
         "port": port,
         "tls": "none",
-        "to": "me@example.org",
         "sender": "it@example.org",
     }
-    return Mail(MailSettings.model_validate(table), seconds=seconds)
+    return Mail(MailServer.model_validate(table), "me@example.org", seconds=seconds)
 
 
 async def test_a_webhook_gets_a_signed_document() -> None:
@@ -92,11 +90,8 @@ async def test_what_is_said_of_a_channel_holds_nothing_of_its_address() -> None:
 
 async def test_ntfy_gets_a_message() -> None:
     async with edge(answers("200 OK")) as server:
-        table = {"url": server.url, "topic": "mine", "token": {"env": "HOOK"}}
-        await Ntfy(NtfySettings.model_validate(table)).send(ALERT)
-        await Ntfy(NtfySettings.model_validate({"url": server.url, "topic": "mine"})).send(
-            {**ALERT, "urgent": False}
-        )
+        await Ntfy(server.url, "mine", Secret(env="HOOK")).send(ALERT)
+        await Ntfy(server.url, "mine").send({**ALERT, "urgent": False})
     (head, body), (plain_head, plain) = server.heard
     assert json.loads(body) == {
         "topic": "mine", "title": "Leasehold: notice, lease 12", "message": "Lease 12 is under notice.",
@@ -111,9 +106,8 @@ async def test_a_token_that_no_header_can_hold_is_told_of(monkeypatch: pytest.Mo
     """The guard goes on with its other channels."""
     monkeypatch.setenv("HOOK", "schlüssel")
     async with edge(answers("200 OK")) as server:
-        table = {"url": server.url, "topic": "mine", "token": {"env": "HOOK"}}
         with pytest.raises(NotDelivered, match="token"):
-            await Ntfy(NtfySettings.model_validate(table)).send(ALERT)
+            await Ntfy(server.url, "mine", Secret(env="HOOK")).send(ALERT)
     assert not server.heard
 
 
@@ -170,14 +164,9 @@ def test_a_connection_that_comes_after_the_wait_is_over_ends_at_once() -> None:
 async def test_a_mail_server_without_tls_where_that_was_asked_for() -> None:
     async with edge(takes_mail()) as server:
         for tls in ("starttls", "tls"):
-            table = {
-                "host": "localhost",
-                "port": server.port,
-                "to": "me@example.org",
-                "sender": "it@example.org",
-            }
+            table = {"host": "localhost", "port": server.port, "sender": "it@example.org", "tls": tls}
             with pytest.raises(NotDelivered):
-                await Mail(MailSettings.model_validate({**table, "tls": tls}), seconds=5).send(ALERT)
+                await Mail(MailServer.model_validate(table), "me@example.org", seconds=5).send(ALERT)
         assert not server.heard
 
 

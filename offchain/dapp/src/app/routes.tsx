@@ -35,5 +35,6 @@ export const ROUTES: readonly PageRoute[] = [
   { path: "/pool", title: "The pool and its rules", nav: "Pool", page: lazy(() => import("../pages/pool/PoolPage")) },
   { path: "/validators", title: "Validators", page: lazy(() => import("../pages/validators/ValidatorsPage")) },
   { path: "/validators/:seat", title: "A validator's seat", page: lazy(() => import("../pages/validators/SeatPage")) },
+  { path: "/alerts/stop/:token", title: "No more alerts there", page: lazy(() => import("../pages/alerts/StopPage")) },
   { path: "/gateway", title: "The gateway that answers", page: lazy(() => import("../pages/gateway/GatewayPage")) },
 ];

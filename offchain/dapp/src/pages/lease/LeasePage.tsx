@@ -10,6 +10,7 @@ import { openingOf } from "../rent/useRenting";
 import { LeaseView } from "./LeaseView";
 import { Reorganised, Undone } from "./Undone";
 import { useLeaseOnChain } from "./useLeaseOnChain";
+import "../../ui/more.css";
 import "./lease.css";
 
 /** One lease: where it stands, what it has cost, and everything that can be done with it. */

@@ -13,6 +13,7 @@ import { Time } from "../../ui/Time";
 import { type Account, WithWallet } from "../../wallet";
 import { LeasedShare } from "./LeasedShare";
 import { LeaseStateView } from "./LeaseStateView";
+import { TellMe } from "./TellMe";
 import "../../ui/rows.css";
 import "./leases.css";
 
@@ -31,7 +32,12 @@ export default function LeasesPage() {
   return (
     <Page title="Your leases" command="leasehold leases">
       <WithWallet why="Leases are an account's: connect the wallet whose leases you want to see.">
-        {(account) => <Leases account={account} />}
+        {(account) => (
+          <div className="rows">
+            <Leases account={account} />
+            <TellMe account={account} />
+          </div>
+        )}
       </WithWallet>
     </Page>
   );

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,9 +14,13 @@ Talk = Callable[["Edge", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[
 
 @dataclass
 class Edge:
-    """One server. heard: of HTTP each request's head and body, of SMTP each letter. left: how many talks are over."""
+    """One server. heard: of HTTP each request's head and body, of SMTP each letter. left: how many talks are over.
+    talk: how it behaves from now on, if otherwise than at first; status: what `answers` says, if so.
+    """
 
     port: int = 0
+    talk: Talk | None = None
+    status: str | None = None
     heard: list[tuple[str, bytes]] = field(default_factory=list)
     came: asyncio.Event = field(default_factory=asyncio.Event)
     left: asyncio.Event = field(default_factory=asyncio.Event)
@@ -26,7 +31,7 @@ class Edge:
 
 
 @asynccontextmanager
-async def edge(talk: Talk) -> AsyncIterator[Edge]:
+async def edge(talk: Talk, tls: ssl.SSLContext | None = None) -> AsyncIterator[Edge]:
     made, talks = Edge(), set[asyncio.Task[None]]()
 
     async def talked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -35,12 +40,12 @@ async def edge(talk: Talk) -> AsyncIterator[Edge]:
         talks.add(task)
         try:
             with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-                await talk(made, reader, writer)
+                await (made.talk or talk)(made, reader, writer)
         finally:
             writer.close()
             made.left.set()
 
-    server = await asyncio.start_server(talked, "127.0.0.1", 0)
+    server = await asyncio.start_server(talked, "127.0.0.1", 0, ssl=tls)
     made.port = server.sockets[0].getsockname()[1]
     try:
         yield made
@@ -68,7 +73,7 @@ async def request(edge: Edge, reader: asyncio.StreamReader) -> None:
 def answers(status: str, *headers: str) -> Talk:
     async def talk(edge: Edge, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await request(edge, reader)
-        lines = (f"HTTP/1.1 {status}", "Content-Length: 0", "Connection: close", *headers)
+        lines = (f"HTTP/1.1 {edge.status or status}", "Content-Length: 0", "Connection: close", *headers)
         writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
         await writer.drain()
 
