@@ -82,18 +82,19 @@ async def test_a_node_that_dies_is_passed_over(world: World) -> None:
 
 
 async def test_where_no_node_answers_it_says_so(world: World) -> None:
-    w3 = Rpc([DEAD], patience=0).w3
-    assert not await w3.is_connected()
-    with pytest.raises(RpcUnavailable):
-        await w3.is_connected(show_traceback=True)
-    with pytest.raises(RpcUnavailable):
-        await w3.eth.get_block("latest")
-    stranger = Rpc([world.chain.anvil.url])
-    with pytest.raises(WrongChain):
-        await stranger.check_chain(leasehold.Deployment(**{**_fields(world), "genesis": "0x" + "00" * 32}))
-    with pytest.raises(WrongChain):
-        await stranger.w3.eth.get_block("latest")
-    await stranger.aclose()
+    async with Rpc([DEAD], patience=0) as rpc:
+        assert not await rpc.w3.is_connected()
+        with pytest.raises(RpcUnavailable):
+            await rpc.w3.is_connected(show_traceback=True)
+        with pytest.raises(RpcUnavailable):
+            await rpc.w3.eth.get_block("latest")
+    async with Rpc([world.chain.anvil.url]) as stranger:
+        with pytest.raises(WrongChain):
+            await stranger.check_chain(
+                leasehold.Deployment(**{**_fields(world), "genesis": "0x" + "00" * 32})
+            )
+        with pytest.raises(WrongChain):
+            await stranger.w3.eth.get_block("latest")
 
 
 def _fields(world: World) -> dict[str, Any]:

@@ -268,10 +268,10 @@ async def test_a_client_that_is_closed(world: World) -> None:
     async with AsyncWeb3(WebSocketProvider(world.chain.anvil.ws_url)) as own:
         both = Rpc([own, world.chain.anvil.url])
         assert await both.block_number() == world.chain.anvil.block_number
-    assert await both.block_number() == world.chain.anvil.block_number
+    async with both:
+        assert await both.block_number() == world.chain.anvil.block_number
     with pytest.raises(RpcUnavailable):
         await Rpc([own], patience=0).block_number()
-    await both.aclose()
 
 
 LISTS = (
