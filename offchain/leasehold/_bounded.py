@@ -5,8 +5,11 @@ nothing is unfolded but what was asked for.
 """
 
 import zlib
+from collections.abc import AsyncIterable
+from typing import TYPE_CHECKING
 
-import httpx
+if TYPE_CHECKING:
+    import httpx
 
 _GZIP_OR_ZLIB = 47  # zlib's number for: either, by its header
 
@@ -15,11 +18,19 @@ class Unreadable(Exception):
     """A body that is longer than any should be, or packed as nobody asked."""
 
 
-async def read_bounded(response: httpx.Response, most: int) -> bytes:
+async def read_bounded(response: "httpx.Response", most: int) -> bytes:
     """The body of a streamed response, unpacked; `most` bytes of it at most. Raises Unreadable, httpx.HTTPError."""
-    unpack = _unpacker(response.headers.get("content-encoding", ""))
+    return await unpacked(response.headers.get("content-encoding", ""), response.aiter_raw(), most)
+
+
+async def unpacked(coding: str, parts: AsyncIterable[bytes], most: int) -> bytes:
+    """A body by its parts as they come, unpacked; `most` bytes of it at most. Raises Unreadable.
+
+    coding: what `Content-Encoding` says
+    """
+    unpack = _unpacker(coding)
     body = bytearray()
-    async for data in response.aiter_raw():
+    async for data in parts:
         try:
             body += data if unpack is None else unpack.decompress(data, most + 1 - len(body))
         except zlib.error as error:

@@ -28,6 +28,7 @@ from leasehold.chain._generated import events
 
 FACES = (agreements, chain, client, datasets, hardware, home, images, market, runs, tables, workload)
 HEAVY = (
+    "aiohttp",
     "eth_abi",
     "eth_account",
     "eth_utils",  # which brings pydantic along
@@ -116,10 +117,9 @@ def test_a_name_that_is_none_is_told_as_everywhere(package: ModuleType) -> None:
 def test_a_name_brings_no_library_along_that_it_does_not_need(name: str) -> None:
     package, _, wanted = name.partition(".")
     needed = {
-        "chain.Indexer": {"httpx", "sqlalchemy"},
+        "chain.Indexer": {"sqlalchemy"},
         "chain.Keystore": {"eth_utils"},
-        "chain.Pool": {"eth_utils", "httpx"},
-        "chain.Rpc": {"httpx"},
+        "chain.Pool": {"eth_utils"},
         "workload.Workload": {"eth_utils", "pyrage"},
     }.get(name, set())
     code = f"import sys; from leasehold.{package} import {wanted}; print(*set({HEAVY}) & sys.modules.keys())"

@@ -2,7 +2,7 @@
 
 It is no `Rpc`: it asks the first node once, and whatever is unusual on the way there (an answer that is late, long,
 compressed, redirected or of another chain, a proxy, a password in the address) is no answer. Who gets none asks `Rpc`,
-which waits, tries others and says what is wrong. httpx takes 0.15 s to be imported and is not needed for this.
+which waits, tries others and says what is wrong. What that calls with takes 0.15 s to be imported.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _body(said: bytes) -> bytes:
 
 
 def _trust() -> ssl.SSLContext:
-    """Whom httpx trusts where nobody says otherwise."""
+    """Whom everybody trusts where nobody says otherwise."""
     import certifi
 
     return ssl.create_default_context(cafile=certifi.where())

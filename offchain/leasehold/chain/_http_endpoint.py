@@ -3,13 +3,11 @@
 import asyncio
 import email.utils
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import httpx
 import orjson
 
-from leasehold._bounded import Unreadable, read_bounded
 from leasehold.chain._collector import resting
 from leasehold.chain._endpoint import (
     BatchRefused,
@@ -20,6 +18,7 @@ from leasehold.chain._endpoint import (
     is_limit,
     words_of,
 )
+from leasehold.chain._wire import Wire, unread
 
 _MOST_ANSWER = 64 << 20
 _REFUSALS = frozenset(
@@ -28,11 +27,11 @@ _REFUSALS = frozenset(
 
 
 class HttpEndpoint(Endpoint):
-    """client: gives the connections to use, opened where there are none."""
+    """wire: what brings requests there."""
 
-    def __init__(self, url: str, client: Callable[[], httpx.AsyncClient]) -> None:
+    def __init__(self, url: str, wire: Wire) -> None:
         super().__init__(url)
-        self._client = client
+        self._wire = wire
 
     async def parts(self, requests: Sequence[NodeRequest], seconds: float) -> Mapping[int, Any]:
         """As `Endpoint`."""
@@ -48,38 +47,22 @@ class HttpEndpoint(Endpoint):
     async def _post(self, body: bytes, seconds: float) -> tuple[int, float | None, Any]:
         """Status, seconds it wants to be left alone for, and the JSON of the answer."""
         try:
-            async with (
-                asyncio.timeout(seconds),
-                self._client().stream(
-                    "POST", self.url, content=body, headers={"accept-encoding": "gzip"}
-                ) as response,
-            ):
-                status, limit = response.status_code, _retry_after(response)
-                if status == 429:
-                    raise Limited(f"HTTP {status}", limit)
-                if status >= 500:
-                    raise Unanswered(f"HTTP {status}")
-                raw = await read_bounded(response, _MOST_ANSWER)
+            async with asyncio.timeout(seconds):
+                answer = await self._wire.post(self.url, body, _MOST_ANSWER)
         except TimeoutError:
             raise Unanswered(f"no answer within {seconds:g} s", again=False) from None
-        except httpx.HTTPError as error:
-            raise Unanswered(str(error) or type(error).__name__, again=_may_pass(error)) from error
-        except (httpx.InvalidURL, UnicodeError) as error:
-            raise Unanswered(f"not an address: {error}", again=False) from error
-        except Unreadable as error:
-            raise Unanswered(str(error)) from error
+        status, limit = answer.status, seconds_of(answer.headers.get("retry-after", "").strip())
+        if status == 429:
+            raise Limited(f"HTTP {status}", limit)
+        if unread(status):
+            raise Unanswered(f"HTTP {status}")
         try:
             with resting():
-                return status, limit, orjson.loads(raw)
+                return status, limit, orjson.loads(answer.body)
         except orjson.JSONDecodeError:
             if status == 413:
                 raise BatchRefused(f"HTTP {status}") from None
             raise Unanswered(f"HTTP {status} without JSON") from None
-
-
-def _may_pass(error: httpx.HTTPError) -> bool:
-    """A connection that ended in the middle may be a node's that was just restarted; one that never began is not up."""
-    return not isinstance(error, httpx.ConnectError | httpx.TimeoutException | httpx.UnsupportedProtocol)
 
 
 def _alone(answer: Any, request: NodeRequest, status: int) -> dict[int, Any]:
@@ -114,10 +97,6 @@ def _kind(answer: Any) -> str:
     return {dict: "an object", list: "a list", str: "a text", type(None): "nothing"}.get(
         type(answer), "a number"
     )
-
-
-def _retry_after(response: httpx.Response) -> float | None:
-    return seconds_of(response.headers.get("retry-after", "").strip())
 
 
 def seconds_of(retry_after: str) -> float | None:

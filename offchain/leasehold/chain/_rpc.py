@@ -22,13 +22,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import httpx
-
-from leasehold._connections import authorities, tidy
 from leasehold.chain._deployment import Deployment
 from leasehold.chain._endpoint import BatchRefused, Endpoint, Limited, NodeRequest, Outcome, Unanswered
 from leasehold.chain._http_endpoint import HttpEndpoint
 from leasehold.chain._shapes import check_header
+from leasehold.chain._wire import OWN, HttpWire, Wire
 from leasehold.errors import ChainError, RpcUnavailable, WrongChain
 
 if TYPE_CHECKING:
@@ -38,8 +36,6 @@ _REST_SECONDS = 5.0  # how long an endpoint that failed is asked last
 _FIRST_PAUSE, _LAST_PAUSE = 0.25, 4.0  # seconds
 _REMINDER = 2.5  # seconds
 _ROUNDS = 3  # in which nodes that answer nonsense are asked
-_LOOPBACK: Mapping[str, None] = {"all://127.0.0.1": None, "all://localhost": None, "all://[::1]": None}
-_OWN = frozenset({"127.0.0.1", "localhost", "::1"})
 _IDENTITY = (("eth_chainId", ()), ("eth_getBlockByNumber", ("0x0", False)))
 
 
@@ -79,7 +75,7 @@ class Rpc:
 
     nodes: addresses, or web3.py clients of your own, the preferred first. timeout: seconds for one answer. patience:
     seconds that a call waits in all for nodes that want to be asked later. report: is told what is waited for. clock,
-    sleep and transport: for tests.
+    sleep and wire: for tests.
     """
 
     def __init__(
@@ -91,25 +87,24 @@ class Rpc:
         report: Callable[[str], None] = lambda text: None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        transport: httpx.AsyncBaseTransport | None = None,
+        wire: Wire | None = None,
     ) -> None:
         if not nodes:
             raise RpcUnavailable(("no address is set",))
+        self._wire = wire or HttpWire(self._authorities)
         self._endpoints = [self._endpoint(node) for node in nodes]
         self._timeout = timeout
         self._patience = patience
         self._report = report
         self._clock = clock
         self._sleep = sleep
-        self._transport = transport
-        self._client: httpx.AsyncClient | None = None
         self._ids = itertools.count(1)
         self._expected: tuple[int, str] | None = None
         self._w3: AsyncWeb3[Any] | None = None
 
     def _endpoint(self, node: "str | AsyncWeb3[Any]") -> Endpoint:
         if isinstance(node, str):
-            return HttpEndpoint(node, self._opened)
+            return HttpEndpoint(node, self._wire)
         from leasehold.chain._web3_endpoint import Web3Endpoint
 
         return Web3Endpoint(node)
@@ -124,9 +119,7 @@ class Rpc:
 
     async def aclose(self) -> None:
         """Closes the connections. The next call opens new ones."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        await self._wire.aclose()
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -328,23 +321,13 @@ class Rpc:
         wanted = _IDENTITY[-1:] if endpoint.checked else _IDENTITY
         return [NodeRequest(next(self._ids), method, params) for method, params in wanted]
 
-    def _opened(self) -> httpx.AsyncClient:
-        if self._client is None:
-            self._client = tidy(
-                httpx.AsyncClient(
-                    verify=self._authorities(),
-                    transport=self._transport,
-                    timeout=self._timeout,
-                    mounts=None if self._transport else _LOOPBACK,  # a proxy does not reach our own loopback
-                    headers={"content-type": "application/json"},
-                )
-            )
-        return self._client
-
     def _authorities(self) -> ssl.SSLContext:
         """Whose certificates are believed: nobody's, where nodes of this machine show none. Reading all takes 50 ms."""
-        own = all(each.url.startswith("http://") and _host(each) in _OWN for each in self._endpoints)
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if own else authorities()
+        if all(each.url.startswith("http://") and _host(each) in OWN for each in self._endpoints):
+            return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        from leasehold import _connections
+
+        return _connections.authorities()
 
 
 def _judge(

@@ -2,17 +2,18 @@
 
 import asyncio
 import contextlib
+import ssl
 from collections.abc import Callable
 from types import TracebackType
 from urllib.parse import urlsplit
 
-import httpx
 import orjson
 
 from leasehold.chain import Rpc
+from leasehold.chain._wire import HttpWire, WireAnswer
 
 
-class Gate(httpx.AsyncBaseTransport):
+class Gate:
     """Passes requests on to a node, and bends what it is told to bend.
 
     before: what to do just before a request of that method (of a batch, its first) goes through, once each.
@@ -20,7 +21,7 @@ class Gate(httpx.AsyncBaseTransport):
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._inner = httpx.AsyncHTTPTransport()
+        self._inner = HttpWire(lambda: ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
         self._heads = 0
         self._asked = asyncio.Condition()
         self.refuse_ranges_over: int | None = None
@@ -30,7 +31,7 @@ class Gate(httpx.AsyncBaseTransport):
         self.before: dict[str, list[Callable[[], object]]] = {}
 
     def rpc(self) -> Rpc:
-        return Rpc([self._url], transport=self)
+        return Rpc([self._url], wire=self)
 
     async def asked(self, more: int) -> None:
         """Until the head has been asked for so many times more."""
@@ -38,27 +39,25 @@ class Gate(httpx.AsyncBaseTransport):
         async with self._asked:
             await self._asked.wait_for(lambda: self._heads >= target)
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        call = orjson.loads(request.content)
+    async def post(self, url: str, body: bytes, most: int) -> WireAnswer:
+        call = orjson.loads(body)
         method = call[0]["method"] if isinstance(call, list) else call["method"]
         if self.before.get(method):
             await asyncio.to_thread(self.before[method].pop(0))
         if isinstance(call, dict):
             refused = await self._look(call)
             if refused is not None:
-                return _streamed({"id": call["id"], "error": refused})
-            request = httpx.Request(
-                "POST", request.url, headers={"content-type": "application/json"}, json=call
-            )
-        response = await self._inner.handle_async_request(request)
+                return WireAnswer(200, {}, orjson.dumps({"id": call["id"], "error": refused}))
+            body = orjson.dumps(call)
+        answer = await self._inner.post(url, body, most)
         if not self.hide_timestamps:
-            return response
-        body = orjson.loads(await response.aread())
-        for answer in body if isinstance(body, list) else [body]:
-            if isinstance(answer.get("result"), list):
-                for log in answer["result"]:
+            return answer
+        said = orjson.loads(answer.body)
+        for part in said if isinstance(said, list) else [said]:
+            if isinstance(part.get("result"), list):
+                for log in part["result"]:
                     log.pop("blockTimestamp", None)
-        return _streamed(body)
+        return WireAnswer(200, {}, orjson.dumps(said))
 
     async def _look(self, call: dict[str, object]) -> dict[str, object] | None:
         params = call["params"]
@@ -78,11 +77,6 @@ class Gate(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
-
-
-def _streamed(body: object) -> httpx.Response:
-    """A response that nobody has read yet, as they come from a socket."""
-    return httpx.Response(200, stream=httpx.ByteStream(orjson.dumps(body)))
 
 
 class RedirectingProxy:

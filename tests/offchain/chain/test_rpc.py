@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-import httpx
 import orjson
 import pytest
 from eth_abi.abi import encode
@@ -13,8 +12,10 @@ from eth_utils.crypto import keccak
 
 from devnet.anvil import Anvil
 from devnet.pool import PoolChain
-from leasehold.chain import Pool, Rpc, Token, _rpc
-from leasehold.chain._endpoint import revert_of
+from leasehold import _connections
+from leasehold.chain import Pool, Rpc, Token
+from leasehold.chain._endpoint import Unanswered, revert_of
+from leasehold.chain._wire import WireAnswer
 from leasehold.errors import (
     ChainError,
     PriceTooHigh,
@@ -26,41 +27,39 @@ from leasehold.errors import (
 )
 
 
-class Answers(httpx.AsyncBaseTransport):
-    """Answers by host: a list of responses to give one after the other, the last for ever."""
+class Answers:
+    """A wire that answers by host: a list of answers to give one after the other, the last for ever."""
 
     def __init__(self, **hosts: list[Any]) -> None:
         self._hosts = hosts
         self.asked: list[str] = []
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        host = request.url.host
+    async def post(self, url: str, body: bytes, most: int) -> WireAnswer:
+        host = url.removeprefix("http://")
         self.asked.append(host)
         answers = self._hosts[host]
         answer = answers.pop(0) if len(answers) > 1 else answers[0]
         if isinstance(answer, Exception):
             raise answer
-        if isinstance(answer, httpx.Response):
-            return streamed(answer.status_code, answer.content, answer.headers)
-        call = orjson.loads(request.content)
+        if isinstance(answer, WireAnswer):
+            return answer
+        call = orjson.loads(body)
         parts = [
             {"jsonrpc": "2.0", "id": part["id"], **answer}
             for part in (call if isinstance(call, list) else [call])
         ]
-        return streamed(200, orjson.dumps(parts if isinstance(call, list) else parts[0]))
+        return WireAnswer(200, {}, orjson.dumps(parts if isinstance(call, list) else parts[0]))
 
-
-def streamed(status: int, content: bytes, headers: Any = None) -> httpx.Response:
-    """A response that nobody has read yet, as they come from a socket."""
-    return httpx.Response(status, headers=headers, stream=httpx.ByteStream(content))
+    async def aclose(self) -> None:
+        pass
 
 
 async def at_once(seconds: float) -> None:
     """Stands in for `asyncio.sleep`."""
 
 
-def client(transport: Answers, *hosts: str, **options: Any) -> Rpc:
-    return Rpc([f"http://{host}" for host in hosts], transport=transport, **{"sleep": at_once, **options})
+def client(wire: Answers, *hosts: str, **options: Any) -> Rpc:
+    return Rpc([f"http://{host}" for host in hosts], wire=wire, **{"sleep": at_once, **options})
 
 
 @pytest.fixture
@@ -96,11 +95,11 @@ async def test_a_batch_fails_with_the_first_error(rpc: Rpc) -> None:
 @pytest.mark.parametrize(
     "bad",
     [
-        httpx.ConnectError("refused"),
-        httpx.ReadTimeout("slow"),
-        httpx.Response(503),
-        httpx.Response(429),
-        httpx.Response(200, text="<html>"),
+        Unanswered("refused", again=False),
+        Unanswered("it breaks off"),
+        WireAnswer(503, {}, b""),
+        WireAnswer(429, {}, b""),
+        WireAnswer(200, {}, b"<html>"),
         {"error": {"code": -32005, "message": "limit exceeded"}},
     ],
     ids=lambda bad: type(bad).__name__,
@@ -131,7 +130,7 @@ def test_certificates_are_read_where_somebody_may_show_one(
     urls: list[str], read: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = ssl.create_default_context()
-    monkeypatch.setattr(_rpc, "authorities", lambda: every)
+    monkeypatch.setattr(_connections, "authorities", lambda: every)
     believed = Rpc(urls)._authorities()
     assert (believed is every) is read
     assert believed.verify_mode is ssl.CERT_REQUIRED, "who is not known is not believed"
@@ -139,7 +138,9 @@ def test_certificates_are_read_where_somebody_may_show_one(
 
 
 async def test_no_endpoint_at_all() -> None:
-    async with client(Answers(a=[httpx.ConnectError("refused")], b=[httpx.Response(500)]), "a", "b") as none:
+    async with client(
+        Answers(a=[Unanswered("refused", again=False)], b=[WireAnswer(500, {}, b"")]), "a", "b"
+    ) as none:
         with pytest.raises(RpcUnavailable, match=r"refused.*HTTP 500"):
             await none.chain_id()
     with pytest.raises(RpcUnavailable, match="no address"):
@@ -159,10 +160,10 @@ async def test_what_a_node_answers_is_not_asked_elsewhere() -> None:
 
 
 async def test_answers_of_the_wrong_shape() -> None:
-    async with client(Answers(a=[httpx.Response(200, json=[])]), "a") as odd:
+    async with client(Answers(a=[WireAnswer(200, {}, b"[]")]), "a") as odd:
         with pytest.raises(RpcUnavailable):
             await odd.call("eth_chainId")
-    refusal = httpx.Response(200, json={"error": {"code": -32600, "message": "batches are off"}})
+    refusal = WireAnswer(200, {}, b'{"error": {"code": -32600, "message": "batches are off"}}')
     async with client(Answers(a=[refusal]), "a") as single:
         with pytest.raises(RpcError, match="batches are off"):
             await single.batch([("eth_chainId", ())])

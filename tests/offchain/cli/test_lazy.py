@@ -16,7 +16,7 @@ from leasehold.cli import app
 from leasehold.cli._command import VERBS
 from leasehold.cli._lazy import GROUPS, LINES, LazyGroup
 
-HEAVY = ("coincurve", "eth_abi", "eth_account", "httpx", "pyrage", "sqlalchemy", "web3")
+HEAVY = ("aiohttp", "coincurve", "eth_abi", "eth_account", "httpx", "pyrage", "sqlalchemy", "web3")
 SPY = f"""
 import json, sys
 from leasehold.cli import main

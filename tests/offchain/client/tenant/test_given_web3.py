@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
 import orjson
 import pytest
 from web3.exceptions import ContractCustomError, ContractLogicError, TransactionNotFound, Web3RPCError
@@ -18,6 +17,7 @@ from web3.exceptions import ContractCustomError, ContractLogicError, Transaction
 import leasehold
 from devnet.odd_node import Exchange, Kind, OddNode, Reply, kinds
 from leasehold.chain import FallbackProvider, Rpc
+from leasehold.chain._wire import WireAnswer
 from leasehold.chain.typed import Group
 from leasehold.client import NoSuchContract
 from leasehold.errors import NotAuthorized, RpcUnavailable, WalletError, WrongChain
@@ -82,18 +82,19 @@ async def test_a_node_that_dies_is_passed_over(world: World) -> None:
 
 
 async def test_where_no_node_answers_it_says_so(world: World) -> None:
-    w3 = Rpc([DEAD], patience=0).w3
-    assert not await w3.is_connected()
-    with pytest.raises(RpcUnavailable):
-        await w3.is_connected(show_traceback=True)
-    with pytest.raises(RpcUnavailable):
-        await w3.eth.get_block("latest")
-    stranger = Rpc([world.chain.anvil.url])
-    with pytest.raises(WrongChain):
-        await stranger.check_chain(leasehold.Deployment(**{**_fields(world), "genesis": "0x" + "00" * 32}))
-    with pytest.raises(WrongChain):
-        await stranger.w3.eth.get_block("latest")
-    await stranger.aclose()
+    async with Rpc([DEAD], patience=0) as rpc:
+        assert not await rpc.w3.is_connected()
+        with pytest.raises(RpcUnavailable):
+            await rpc.w3.is_connected(show_traceback=True)
+        with pytest.raises(RpcUnavailable):
+            await rpc.w3.eth.get_block("latest")
+    async with Rpc([world.chain.anvil.url]) as stranger:
+        with pytest.raises(WrongChain):
+            await stranger.check_chain(
+                leasehold.Deployment(**{**_fields(world), "genesis": "0x" + "00" * 32})
+            )
+        with pytest.raises(WrongChain):
+            await stranger.w3.eth.get_block("latest")
 
 
 def _fields(world: World) -> dict[str, Any]:
@@ -119,16 +120,18 @@ def _selector(kind: type[NotAuthorized]) -> str:
     return keccak(text=kind.signature)[:4].hex()
 
 
-class Reverting(httpx.AsyncBaseTransport):
+class Reverting:
     """Answers everything with one error."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         self._error = error
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        call = orjson.loads(request.content)
-        answer = orjson.dumps({"jsonrpc": "2.0", "id": call["id"], "error": self._error})
-        return httpx.Response(200, stream=httpx.ByteStream(answer))
+    async def post(self, url: str, body: bytes, most: int) -> WireAnswer:
+        call = orjson.loads(body)
+        return WireAnswer(200, {}, orjson.dumps({"jsonrpc": "2.0", "id": call["id"], "error": self._error}))
+
+    async def aclose(self) -> None:
+        pass
 
 
 @pytest.mark.parametrize(
@@ -142,7 +145,7 @@ class Reverting(httpx.AsyncBaseTransport):
     ids=["a reason", "nothing", "wrapped", "empty"],
 )
 async def test_reverts_in_the_ways_that_nodes_tell_them(error: dict[str, Any]) -> None:
-    rpc = Rpc([DEAD], transport=Reverting(error))
+    rpc = Rpc([DEAD], wire=Reverting(error))
     with pytest.raises(ContractLogicError):
         await rpc.w3.eth.call({"to": rpc.w3.to_checksum_address("0x" + "12" * 20)})
     await rpc.aclose()

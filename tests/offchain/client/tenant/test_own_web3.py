@@ -21,6 +21,7 @@ import leasehold
 from devnet.anvil import Anvil
 from devnet.odd_node import OddNode, kinds
 from leasehold.chain import LeaseRequest, Rpc
+from leasehold.chain._wire import HttpWire
 from leasehold.chain.typed import Domain, Session
 from leasehold.errors import (
     ChainError,
@@ -103,7 +104,9 @@ async def test_a_ledger_and_a_lease_from_beginning_to_end(
     } <= seen.keys()
     assert {"eth_getTransactionCount", "eth_call", "eth_getLogs", "eth_getBlockByNumber"} <= seen.keys()
     assert seen["eth_sendRawTransaction"] == 6
-    assert pool.rpc._client is None, "nothing goes past it"
+    wire = pool.rpc._wire
+    assert isinstance(wire, HttpWire)
+    assert wire._session is None, "nothing goes past it"
 
 
 async def test_a_client_over_one_connection_that_stays(world: World) -> None:
@@ -268,10 +271,10 @@ async def test_a_client_that_is_closed(world: World) -> None:
     async with AsyncWeb3(WebSocketProvider(world.chain.anvil.ws_url)) as own:
         both = Rpc([own, world.chain.anvil.url])
         assert await both.block_number() == world.chain.anvil.block_number
-    assert await both.block_number() == world.chain.anvil.block_number
+    async with both:
+        assert await both.block_number() == world.chain.anvil.block_number
     with pytest.raises(RpcUnavailable):
         await Rpc([own], patience=0).block_number()
-    await both.aclose()
 
 
 LISTS = (

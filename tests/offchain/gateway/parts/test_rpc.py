@@ -12,6 +12,8 @@ from eth_utils.crypto import keccak
 from fastapi import FastAPI
 
 from leasehold.chain import Rpc
+from leasehold.chain._endpoint import Unanswered
+from leasehold.chain._wire import WireAnswer
 from leasehold.gateway import _rpc
 from leasehold.gateway._rpc import MOST_CALLS, RpcProxy
 from leasehold.gateway._rpc_calls import (
@@ -127,13 +129,16 @@ class Node:
         self.answers: dict[str, dict[str, Any]] = {"eth_blockNumber": {"result": hex(50_000)}}
         self.down = False
 
-    def __call__(self, request: httpx.Request) -> httpx.Response:
+    async def post(self, url: str, body: bytes, most: int) -> WireAnswer:
         if self.down:
-            raise httpx.ConnectError("refused at http://secret-node.example/key")
-        calls = orjson.loads(request.content)
+            raise Unanswered("refused at http://secret-node.example/key", again=False)
+        calls = orjson.loads(body)
         alone = isinstance(calls, dict)
         said = [self._one(one) for one in ([calls] if alone else calls)]
-        return httpx.Response(200, stream=httpx.ByteStream(orjson.dumps(said[0] if alone else said)))
+        return WireAnswer(200, {}, orjson.dumps(said[0] if alone else said))
+
+    async def aclose(self) -> None:
+        pass
 
     def _one(self, call: dict[str, Any]) -> dict[str, Any]:
         self.asked.append((call["method"], call["params"]))
@@ -148,7 +153,7 @@ def node() -> Node:
 
 @pytest.fixture
 async def page(node: Node, app_of: Callable[..., FastAPI]) -> AsyncIterator[httpx.AsyncClient]:
-    async with Rpc(["http://node.example"], patience=0, transport=httpx.MockTransport(node)) as chain:
+    async with Rpc(["http://node.example"], patience=0, wire=node) as chain:
         app = app_of([_rpc.router], RpcProxy(chain, caller_of=lambda connection: "somebody"))
         async with httpx.AsyncClient(
             transport=httpx.ASGITransport(app), base_url="http://gate.example"
