@@ -10,10 +10,12 @@ from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from typer import testing
 from typer.testing import CliRunner
 
 from devnet.anvil import Anvil
@@ -26,6 +28,8 @@ from leasehold.cli import _waiting, app
 from leasehold.datasets import new_identity, recipient_of
 
 PASSWORD = "correct horse"
+# A process has one command; here there are hundreds, and what reads each option would be built anew for each.
+vars(testing)["_get_command"] = cache(vars(testing)["_get_command"])
 
 
 class PoolState(Protocol):
