@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,7 @@ from leasehold.market import format_size
 from leasehold.market.wire import MAX_CODE
 from leasehold.workload import Code, CodeTree, Workload, unfolded
 from leasehold_agent._errors import CodeUnwanted, Declined, NoContainer, UploadsFull
-from leasehold_agent.chain import Desired
-from leasehold_agent.engine import CodePart, code_tar
+from leasehold_agent.engine import CodePart
 from leasehold_agent.host import remove_tree
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
@@ -254,19 +253,3 @@ def _read_tree(folded: bytes) -> CodeTree:
         return CodeTree.decode(unfolded(folded))
     except CodeInvalid as error:
         raise CodeUnwanted(str(error)) from error
-
-
-async def put_code(host: Host, desired: Desired, part: CodePart, code: Code) -> None:
-    """Unpack it into the lease's container, which has never run. Raises EngineRefused, CodeLost."""
-    name = host.containers.names.container(desired.lease)
-    container = await host.containers.engine.inspect(name)
-    if container is None:
-        raise NoContainer("The container is gone.")
-    log_step(desired.lease, "put-code")
-    store, account = host.supplies.code, desired.author
-
-    def stream() -> Iterator[bytes]:
-        with store.reader(account) as read:
-            yield from code_tar(part, code.path, read, container.user)
-
-    await host.containers.engine.unpack(name, stream)
