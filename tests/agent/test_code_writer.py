@@ -13,6 +13,8 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,14 @@ async def write(
             await writer.write(code_records(CodePart(code.tree, first, end, number == parts - 1), places))
     finally:
         await writer.close()
+
+
+def run(*command: str | Path) -> None:
+    subprocess.run(command, check=True)
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
 
 
 def found(folder: Path) -> dict[str, tuple[object, ...]]:
@@ -162,17 +172,23 @@ async def test_layers_lie_as_they_do_in_the_container(
     await write(store, code, target_of(LayerPlace(upper, (lower, lowest), work)))
     assert (lower / "srv" / "work" / "sub" / "run").read_text() == "the image's"
     assert found(upper / "srv" / "work") == found(code.folder.path)
-    assert not os.path.ismount(upper)
-    seen = tmp_path / "seen"
-    seen.mkdir()
-    options = f"index=off,lowerdir={lower}:{lowest},upperdir={upper},workdir={work}"
-    subprocess.run(["mount", "-t", "overlay", "-o", options, "overlay", seen], check=True)
+    with layered(
+        tmp_path / "seen", f"index=off,lowerdir={lower}:{lowest},upperdir={upper},workdir={work}"
+    ) as seen:
+        there = found(seen / "srv" / "work")
+    assert there.pop("old")[-1] == b"old"
+    assert there == found(code.folder.path)
+
+
+@contextmanager
+def layered(place: Path, options: str) -> Iterator[Path]:
+    """Layers as the engine mounts them, once nobody else has."""
+    place.mkdir()
+    run("mount", "-t", "overlay", "-o", options, "overlay", place)
     try:
-        assert {"old": found(seen / "srv" / "work").pop("old")[-1]} == {"old": b"old"}
-        assert (seen / "srv" / "work" / "empty").is_dir()
-        assert not (seen / "srv" / "work" / "empty").is_symlink()
+        yield place
     finally:
-        subprocess.run(["umount", seen], check=True)
+        run("umount", place)
 
 
 # ------------------------------------------------------------------------------------------------ hostile images
@@ -190,7 +206,12 @@ def outside(tmp_path: Path) -> Path:
 
 def untouched(outside: Path) -> bool:
     names = [path.name for path in outside.iterdir()]
-    return (names, (outside / "file").read_text(), outside.stat().st_mtime, outside.stat().st_mode & 0o777) == (
+    return (
+        names,
+        (outside / "file").read_text(),
+        outside.stat().st_mtime,
+        outside.stat().st_mode & 0o777,
+    ) == (
         ["file"],
         "the host's",
         1,
@@ -208,7 +229,7 @@ async def test_links_in_its_place_make_way(
     assert found(root / "srv" / "work") == found(code.folder.path)
     for name, leads in (("sub", outside), ("empty", Path("../../../outside")), ("big", outside / "file")):
         path = root / "srv" / "work" / name
-        subprocess.run(["rm", "-r", path], check=True)
+        run("rm", "-r", path)
         path.symlink_to(leads)
     await write(store, code, target_of(root))
     assert found(root / "srv" / "work") == found(code.folder.path)
@@ -252,7 +273,7 @@ async def test_what_is_mounted_there_is_left_to_the_engine(
 ) -> None:
     with pytest.raises(CodeNotWritten, match="mounted"):
         await write(store, code, target_of(root, mounts=["/etc/hosts", mounted]))
-    assert list(root.iterdir()) == []
+    assert not names(root)
 
 
 async def test_a_mount_that_a_link_leads_there_is_left_to_the_engine(
@@ -271,7 +292,7 @@ async def test_odd_places_are_left_to_the_engine(
 ) -> None:
     with pytest.raises(CodeNotWritten):
         await write(store, code, target_of(root, at))
-    assert list(root.iterdir()) == []
+    assert not names(root)
 
 
 async def test_users_that_are_none_of_the_hosts_are_left_to_the_engine(
@@ -280,7 +301,7 @@ async def test_users_that_are_none_of_the_hosts_are_left_to_the_engine(
     os.chown(root, 100_000, 100_000)
     with pytest.raises(CodeNotWritten, match="users"):
         await write(store, code, target_of(root))
-    assert list(root.iterdir()) == []
+    assert not names(root)
 
 
 # ------------------------------------------------------------------------------------------- what goes wrong, and when
@@ -307,9 +328,9 @@ def full(tmp_path: Path) -> Iterator[Path]:
     """A file system that holds less than the code."""
     place = tmp_path / "full"
     place.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=755", "none", place], check=True)
+    run("mount", "-t", "tmpfs", "-o", "size=1m,mode=755", "none", place)
     yield place
-    subprocess.run(["umount", place], check=True)
+    run("umount", place)
 
 
 async def test_a_full_disk_is_left_to_the_engine(full: Path, store: CodeStore, code: CodeContents) -> None:
@@ -321,20 +342,22 @@ async def test_its_process_is_killed(root: Path, store: CodeStore, code: CodeCon
     folder, places = store.places(ME, code.tree.chunks)
     writer = await CodeWriter.begin(SPACE, target_of(root), folder)
     writer._process.kill()
+    await writer._process.wait()
     with pytest.raises(CodeNotWritten):
-        for _ in range(9):  # what has been sent lies in a pipe that nobody reads
-            await writer.write(code_records(CodePart(code.tree, 0, len(code.tree.entries), True), places))
+        await writer.write(code_records(CodePart(code.tree, 0, len(code.tree.entries), True), places))
     await writer.close()
     await writer.close()
 
 
-async def test_one_that_still_writes_there_ends_first(root: Path, store: CodeStore, code: CodeContents) -> None:
+async def test_one_that_still_writes_there_ends_first(
+    root: Path, store: CodeStore, code: CodeContents
+) -> None:
     holder = os.open(root, os.O_RDONLY)
     fcntl.flock(holder, fcntl.LOCK_EX)
     writing = asyncio.create_task(write(store, code, target_of(root)))
     await asyncio.sleep(0)
     assert not writing.done()
-    assert list(root.iterdir()) == []
+    assert not names(root)
     os.close(holder)
     await writing
     assert found(root / "srv" / "work") == found(code.folder.path)
@@ -364,26 +387,37 @@ def test_it_dies_with_its_agent(tmp_path: Path) -> None:
     assert (tmp_path / "work").is_dir()
 
 
-async def test_the_view_is_the_engines(tmp_path: Path, store: CodeStore, code: CodeContents) -> None:
-    """It has another one than the agent, as behind a unit with `ProtectSystem`."""
-    ready, there = tmp_path / "ready", tmp_path / "there"
-    there.mkdir()
+@dataclass
+class Elsewhere:
+    """A folder that whoever listens at `socket` sees as another than this process does: `seen`."""
+
+    socket: Path
+    folder: Path
+    seen: Path
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Elsewhere]:
+    """As an engine's, behind a unit with `ProtectSystem`."""
+    listens, ready, folder = tmp_path / "socket", tmp_path / "ready", tmp_path / "there"
+    folder.mkdir()
     script = (
         "import socket,sys,pathlib,subprocess;s=socket.socket(socket.AF_UNIX);s.bind(sys.argv[1]);s.listen();"
         "subprocess.run(['mount','-t','tmpfs','-o','mode=755','none',sys.argv[3]],check=True);"
         "pathlib.Path(sys.argv[2]).touch();sys.stdin.read()"
     )
     command = ["unshare", "--mount", "--propagation", "private", "python3", "-c", script]
-    with subprocess.Popen(
-        [*command, tmp_path / "socket", ready, there], stdin=subprocess.PIPE
-    ) as listener:
+    with subprocess.Popen([*command, listens, ready, folder], stdin=subprocess.PIPE) as listener:
         try:
             while not ready.exists():
                 assert listener.poll() is None
                 os.sched_yield()
-            await write(store, code, target_of(there), space=MountSpace(tmp_path / "socket"))
-            assert list(there.iterdir()) == []
-            seen = Path(f"/proc/{listener.pid}/root{there}/srv/work")
-            assert found(seen) == found(code.folder.path)
+            yield Elsewhere(listens, folder, Path(f"/proc/{listener.pid}/root{folder}"))
         finally:
             listener.communicate(b"")
+
+
+async def test_the_view_is_the_engines(elsewhere: Elsewhere, store: CodeStore, code: CodeContents) -> None:
+    await write(store, code, target_of(elsewhere.folder), space=MountSpace(elsewhere.socket))
+    assert not names(elsewhere.folder)
+    assert found(elsewhere.seen / "srv" / "work") == found(code.folder.path)

@@ -333,9 +333,7 @@ class Engine:
 
         await self._call(make)
 
-    async def layer_place(
-        self, name: str, root: Path, seen: Callable[[Path], Path]
-    ) -> LayerPlace | None:
+    async def layer_place(self, name: str, root: Path, seen: Callable[[Path], Path]) -> LayerPlace | None:
         """Where on this host the files of a container lie; None where that cannot be told. root: where the engine keeps
         its data, as `seen` from here.
         """

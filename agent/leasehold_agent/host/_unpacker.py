@@ -116,7 +116,7 @@ class _Writer:
             os.utime(self._base, ns=(0, 0))  # as the engine's own unpacking leaves it, which is told no time
 
     def _entry(self, body: bytes, at: int, packs: Sequence[bytes]) -> int:
-        kind, mode, time, length, target, pieces = ENTRY.unpack_from(body, at)
+        kind, mode, time, length, target, pieces = map(int, ENTRY.unpack_from(body, at))
         at += ENTRY.size
         folder, name = self._folders.above(body[at : at + length])
         at += length

@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from leasehold.errors import (
 from leasehold.files import replace_file
 from leasehold.market import format_size
 from leasehold.market.wire import MAX_CODE
-from leasehold.workload import Code, CodeTree, Workload, unfolded
+from leasehold.workload import Code, CodeEntry, CodeTree, Workload, unfolded
 from leasehold_agent._errors import CodeUnwanted, Declined, NoContainer, UploadsFull
 from leasehold_agent.engine import CodePart
 from leasehold_agent.host import remove_tree
@@ -160,11 +160,15 @@ class CodeIntake:
         tree = await self._tree()
         if tree is None:
             return None
-        lacking = await asyncio.to_thread(self.store.lacking, self.account, tree.chunks)
-        missing = {chunk for chunk, lacks in zip(tree.chunks, lacking, strict=True) if lacks}
+        window = list(
+            _some(tree.entries[first:])
+        )  # a look at all of a large list costs more than what has come since
+        chunks = {chunk: size for entry in window for chunk, size in entry.pieces()}
+        lacking = await asyncio.to_thread(self.store.lacking, self.account, chunks)
+        missing = {chunk for chunk, lacks in zip(chunks, lacking, strict=True) if lacks}
         end, size = first, 0
-        for entry in tree.entries[first:]:
-            if size >= PART or (missing and not missing.isdisjoint(entry.chunks)):
+        for entry in window:
+            if missing and not missing.isdisjoint(entry.chunks):
                 break
             end, size = end + 1, size + entry.size
         last = end == len(tree.entries)
@@ -232,6 +236,15 @@ def remember_tree(records: Iterable[Record], record: Record, tree: CodeTree) -> 
     for other in others[: max(0, len(others) + 1 - _TREES_AT_HAND)]:
         other.code = None
     record.code = (tree.digest.hex(), tree)
+
+
+def _some(entries: Sequence[CodeEntry]) -> Iterator[CodeEntry]:
+    """As many as are unpacked at a time, at most."""
+    size = 0
+    for entry in entries:
+        yield entry
+        if (size := size + entry.size) >= PART:
+            return
 
 
 def _parts(folder: Path) -> list[Path]:

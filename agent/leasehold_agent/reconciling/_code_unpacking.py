@@ -1,4 +1,5 @@
-"""A folder of code on its way into a container that has never run: written there by this host, or unpacked by the engine.
+"""A folder of code on its way into a container that has never run: written there by this host, or unpacked by the
+engine.
 
 By the host it is half the work and more. The engine's word counts wherever the host's program gives up: it begins with
 the same part anew, and what is there already is written over.

@@ -89,8 +89,8 @@ class CodeStore:
             return len(new)
 
     def places(self, account: str, chunks: Iterable[bytes]) -> tuple[Path, dict[bytes, Place]]:
-        """Of those pieces that are here, where: in which folder, and there in which pack. Who reads them hashes them, as
-        `reader` does: a pack may go meanwhile, or be damaged.
+        """Of those pieces that are here, where: in which folder, and there in which pack. Whoever reads them hashes
+        them, as `reader` does: a pack may go meanwhile, or be damaged.
         """
         with self._held(account) as folder:
             places = self._index(folder)

@@ -96,7 +96,8 @@ def test_only_what_has_changed_is_read_again(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "b").write_text("other")
     read: list[bytes] = []
     monkeypatch.setattr(
-        "leasehold.workload._code_folder._read", lambda place, size: (read.append(place), (5, (b"d" * 32,)))[1]
+        "leasehold.workload._code_folder._read",
+        lambda place, size: (read.append(place), (5, (b"d" * 32,)))[1],
     )
     again = survey(CodeFolder(tmp_path), known)  # type: ignore[arg-type]
     assert read == [os.fsencode(tmp_path / "b")]
