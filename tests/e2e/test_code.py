@@ -40,8 +40,9 @@ def folder(tmp_path: Path) -> Path:
 
 def left_to_the_engine(site: Site, lease: str | None = None) -> bool:
     """Whether the agent says that it did not write code itself, of a lease or of any."""
-    said = [line for line in site.host.steps if line.get("event") == "code goes by the engine"]
-    return any(lease is None or str(line["lease"]) in (lease, str(parse_lease(lease))) for line in said)
+    lines = (step.line for step in site.host.steps)
+    said = [line["lease"] for line in lines if line.get("event") == "code goes by the engine"]
+    return bool(said) if lease is None else lease in said
 
 
 def test_it_is_there_as_it_was(site: Site, folder: Path) -> None:

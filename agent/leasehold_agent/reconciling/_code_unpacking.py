@@ -15,6 +15,7 @@ from pathlib import Path
 
 import structlog
 
+from leasehold.chain import format_lease
 from leasehold.workload import Code
 from leasehold_agent._errors import CodeNotWritten, NoContainer
 from leasehold_agent.chain import Desired
@@ -55,7 +56,8 @@ class CodeUnpacking:
                 await self._write(container, part)
                 return
             except CodeNotWritten as error:
-                _log.info("code goes by the engine", lease=self.desired.lease, problem=str(error))
+                lease = format_lease(self.desired.lease)
+                _log.info("code goes by the engine", lease=lease, problem=str(error))
                 self._straight = False
                 await self.close()
         await self._unpack(container, part)
