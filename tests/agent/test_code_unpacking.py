@@ -222,6 +222,15 @@ async def test_no_more_than_the_lease_s_disk(
         await put(host, 1, code)
 
 
+async def test_what_somebody_has_started_is_left_to_the_engine(
+    host: Any, client: docker.DockerClient, created: Created, tiny: Image, code: CodeContents
+) -> None:
+    name = created(1, tiny.name)
+    client.containers.get(name).start()
+    assert not (await put(host, 1, code))._straight
+    assert "srv/work/sub/run" in held(client, name)
+
+
 async def test_what_is_damaged_is_waited_for_anew(
     host: Any, created: Created, tiny: Image, code: CodeContents
 ) -> None:

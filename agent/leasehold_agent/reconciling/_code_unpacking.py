@@ -69,6 +69,8 @@ class CodeUnpacking:
 
     async def _write(self, container: ContainerFacts, part: CodePart) -> None:
         """Raises CodeNotWritten."""
+        if container.state != "created":  # somebody on this host has started it
+            raise CodeNotWritten("it has run already")
         store, chunks = self.host.supplies.code, (c for e in part.entries for c in e.chunks)
         packs, places = await asyncio.to_thread(store.places, self.desired.author, chunks)
         records = await asyncio.to_thread(code_records, part, places)
@@ -79,7 +81,7 @@ class CodeUnpacking:
     async def _begun(self, container: ContainerFacts, packs: Path) -> CodeWriter:
         space, root = self.host.volumes.space, self.host.facts.engine.root
         place = await self.host.containers.engine.layer_place(container.name, root, space.seen)
-        if place is None or container.state != "created":
+        if place is None:
             raise CodeNotWritten("it is not told where its files lie")
         user = container.user
         target = CodeTarget(
