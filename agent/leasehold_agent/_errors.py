@@ -11,6 +11,7 @@ AgentError
 ├── UploadsFull         too many uploads that no lease has claimed
 ├── CodeUnwanted         code that the lease does not name
 ├── CodeLost            code that was here is damaged or gone
+├── CodeNotWritten      code that only the engine can unpack
 ├── ImageTooLarge       an image comes to more than this host takes
 ├── ImageDelayed        a registry did not answer the engine
 ├── NoRoom              the disk is full of what can go: it goes first
@@ -185,6 +186,10 @@ class CodeLost(AgentError):
 
     def __init__(self) -> None:
         super().__init__("Some of the code is gone from this host; hand it over again.")
+
+
+class CodeNotWritten(AgentError):
+    """This host does not write a folder of code into a container itself; the engine unpacks it. The text says why."""
 
 
 class NetworkError(AgentError):

@@ -38,6 +38,13 @@ def folder(tmp_path: Path) -> Path:
     return code
 
 
+def left_to_the_engine(site: Site, lease: str | None = None) -> bool:
+    """Whether the agent says that it did not write code itself, of a lease or of any."""
+    lines = (step.line for step in site.host.steps)
+    said = [line["lease"] for line in lines if line.get("event") == "code goes by the engine"]
+    return bool(said) if lease is None else lease in said
+
+
 def test_it_is_there_as_it_was(site: Site, folder: Path) -> None:
     lease = site.rent("--code", f"{folder}:/srv/app", command=["/bin/sh", "run.sh"])
     site.until(lambda: "ran in /srv/app" in site.logs(lease))
@@ -48,6 +55,7 @@ def test_it_is_there_as_it_was(site: Site, folder: Path) -> None:
     assert "model.ckpt" not in done.stdout
     assert "./data" not in done.stdout
     assert ".git/" not in done.stdout
+    assert not left_to_the_engine(site, lease)
 
 
 def test_a_lease_that_runs_gets_code_with_its_next_workload(site: Site, folder: Path) -> None:
@@ -102,6 +110,7 @@ def test_nothing_is_written_where_others_data_is_mounted(site: Site, folder: Pat
     done = site.renter.run(*site.rent_arguments("--code", place, image=image, datasets=datasets))
     assert done.returncode != 0
     assert "its container did not start" in done.stderr, done.stderr
+    assert left_to_the_engine(site)
     kept = site.host.folder / "state" / "datasets" / cid
     assert [path.name for path in kept.iterdir()] == ["x"]
     lease = site.rent("--code", f"{folder}:/esc", image=image, datasets=datasets)

@@ -15,7 +15,9 @@ Each file stands on none but those before it:
     _containers     containers in the engine's words
     _sightings      which of them need not be asked about again
     _tars           what goes into a container and comes out of one
-    _code_tar       a tenant's folder, as it goes in
+    _code_tar       a tenant's folder, as the engine unpacks it
+    _code_records   the same, as this host writes it itself
+    _layer_place    where the engine keeps a container's files
     _ping           whether it is there at all, for the sentinel
     _pipe_end       a command's pipe, one end of which is the agent's
     _pipe_input     what a command reads, when it is much
@@ -37,7 +39,8 @@ Each file stands on none but those before it:
     _images         what a workload names, made an image that the engine has
 """
 
-from leasehold_agent.engine._code_tar import CodePart, code_tar
+from leasehold_agent.engine._code_records import code_records
+from leasehold_agent.engine._code_tar import CodePart, code_tar, folder_mode, owner_of
 from leasehold_agent.engine._containers import (
     DEVICES_LABEL,
     SHARING_LABEL,
@@ -70,9 +73,12 @@ __all__ = [
     "LayerArchive",
     "Limits",
     "ReaderSpec",
+    "code_records",
     "code_tar",
     "ended_again",
     "ended_for_good",
     "engine_answers",
+    "folder_mode",
     "how_it_ended",
+    "owner_of",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import struct
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -37,15 +37,18 @@ class CodePart:
     end: int
     last: bool
 
+    @property
+    def entries(self) -> Sequence[CodeEntry]:
+        return self.tree.entries[self.first : self.end]
+
 
 def code_tar(part: CodePart, at: str, read: ReadChunk, user: str) -> Iterator[bytes]:
     """That part of the folder below `at`, in pieces of about a MiB. user: as the container has it, in numbers if it
     counts.
     """
-    owner, everybody = _owner(user)
-    base = at.strip("/").encode()
-    buffer = bytearray(_header(CodeEntry(base, CodeKind.FOLDER, 0o1777 if everybody else 0o755), base, owner))
-    for entry in part.tree.entries[part.first : part.end]:
+    owner, base = owner_of(user), at.strip("/").encode()
+    buffer = bytearray(_header(CodeEntry(base, CodeKind.FOLDER, folder_mode(user)), base, owner))
+    for entry in part.entries:
         buffer += _header(entry, base + b"/" + entry.path, owner)
         for chunk, size in entry.pieces():
             buffer += read(chunk, size)
@@ -89,12 +92,16 @@ def _long_header(entry: CodeEntry, path: bytes, owner: tuple[int, int]) -> bytes
     return info.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape")
 
 
-def _owner(user: str) -> tuple[tuple[int, int], bool]:
-    """Whose the files are; and whether everybody may write to the folder, since only the image knows who runs in it."""
+def owner_of(user: str) -> tuple[int, int]:
+    """Whose the files are of a container that runs as `user`: root's where that is no number."""
     name, _, group = user.partition(":")
-    if not name:
-        return (0, 0), False
-    if name.isdigit():
-        number = int(name)
-        return (number, int(group) if group.isdigit() else number), False
-    return (0, 0), True
+    if not name.isdigit():
+        return 0, 0
+    number = int(name)
+    return number, int(group) if group.isdigit() else number
+
+
+def folder_mode(user: str) -> int:
+    """Of the folder itself: everybody may write to it where only the image knows who runs in it."""
+    name = user.partition(":")[0]
+    return 0o1777 if name and not name.isdigit() else 0o755

@@ -48,6 +48,7 @@ from leasehold_agent.engine._kept import (
     volumes_of,
     written,
 )
+from leasehold_agent.engine._layer_place import layer_place
 from leasehold_agent.engine._local_image import (
     LocalImage,
     archive_without_volumes,
@@ -60,7 +61,7 @@ from leasehold_agent.engine._pull import pull
 from leasehold_agent.engine._sightings import Sightings
 from leasehold_agent.engine._streams import EngineStreams
 from leasehold_agent.engine._tars import Bounded, tar_of_folder
-from leasehold_agent.host import AddressBlocks
+from leasehold_agent.host import AddressBlocks, LayerPlace
 
 T = TypeVar("T")
 _log = structlog.get_logger("leasehold_agent")
@@ -331,6 +332,14 @@ class Engine:
                     client.put_archive(name, "/", tar_of_folder(folder))
 
         await self._call(make)
+
+    async def layer_place(self, name: str, root: Path, seen: Callable[[Path], Path]) -> LayerPlace | None:
+        """Where on this host the files of a container lie; None where that cannot be told. root: where the engine keeps
+        its data, as `seen` from here.
+        """
+        if self.socket is None:
+            return None
+        return await self._call(lambda client: layer_place(client.inspect_container(name), root, seen))
 
     async def unpack(self, name: str, tar: Callable[[], Iterator[bytes]]) -> None:
         """Unpack a tar of the agent's own making into a container that has never run: nothing in there can change

@@ -13,6 +13,8 @@ Each file stands on none but those before it:
     _disks          what is plugged in, and what lies on it
     _host_tools     programs of the host's, and none for ever
     _mount_space    mounts as the engine sees them
+    _unpacker       a program by itself, which writes a folder of code
+    _code_writer    who runs that
     _write_back     dirty pages, on their way to the disk
     _fscrypt        folders that the kernel keeps encrypted
     _sealed_disk    a volume's disk
@@ -35,6 +37,13 @@ Each file stands on none but those before it:
 
 from leasehold_agent.host._bounded import bounded
 from leasehold_agent.host._card import Card, SilentCard, hash_of
+from leasehold_agent.host._code_writer import (
+    CodeTarget,
+    CodeWriter,
+    LayerPlace,
+    packed_entry,
+    packed_part,
+)
 from leasehold_agent.host._disk_limits import DiskLimits
 from leasehold_agent.host._disk_reserve import DISK_TROUBLE, DiskReserve
 from leasehold_agent.host._disks import Disks, HostDisk, slow_ones
@@ -88,6 +97,8 @@ __all__ = [
     "CardReading",
     "CardWard",
     "CardWatch",
+    "CodeTarget",
+    "CodeWriter",
     "DiskLimits",
     "DiskReserve",
     "Disks",
@@ -99,6 +110,7 @@ __all__ = [
     "Hours",
     "Identity",
     "Inventory",
+    "LayerPlace",
     "LeasePace",
     "LeasePolicy",
     "LeaseUsage",
@@ -122,6 +134,8 @@ __all__ = [
     "mig_devices",
     "mig_enabled",
     "output_pipe_of",
+    "packed_entry",
+    "packed_part",
     "parse_hours",
     "parse_rule",
     "parse_windows",

@@ -32,11 +32,11 @@ class MountSpace:
 
     def seen(self, path: Path) -> Path:
         """That path in this view, as the agent reaches it."""
-        return Path(f"/proc/{self._process()}/root{path.absolute()}")
+        return Path(f"/proc/{self.process()}/root{path.absolute()}")
 
     def mounted(self, place: Path) -> bool:
         """Whether something is mounted just there."""
-        table = Path(f"/proc/{self._process()}/mountinfo").read_text(errors="surrogateescape")
+        table = Path(f"/proc/{self.process()}/mountinfo").read_text(errors="surrogateescape")
         return any(_unescaped(line.split(" ")[4]) == str(place.absolute()) for line in table.splitlines())
 
     def mount(self, image: Path, place: Path) -> None:
@@ -48,9 +48,9 @@ class MountSpace:
         self._inside("umount", "--", str(place))
 
     def _inside(self, *command: str) -> None:
-        host_tool("nsenter", f"--mount=/proc/{self._process()}/ns/mnt", "--", *command)
+        host_tool("nsenter", f"--mount=/proc/{self.process()}/ns/mnt", "--", *command)
 
-    def _process(self) -> str:
+    def process(self) -> str:
         """A process in this view, by its number; asked anew each time, since engines are started again."""
         if self.socket is None:
             return "self"

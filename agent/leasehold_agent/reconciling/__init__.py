@@ -19,7 +19,8 @@ Each file stands on none but those before it:
     _host               all of these, as the loop has them
     _intake             a sealed workload, fetched and opened
     _renewal            what a lease wrote goes on in the one that renews it
-    _code               a folder of code, until it is whole and in its container
+    _code               a folder of code, until it is whole
+    _code_unpacking     and until it is in its container
     _restoring          which checkpoint the folder of its checkpoints begins with
     _attaching          its volumes, that folder among them
     _making_way         cards that a lease has which is over

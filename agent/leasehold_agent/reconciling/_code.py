@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,9 @@ from leasehold.errors import (
 from leasehold.files import replace_file
 from leasehold.market import format_size
 from leasehold.market.wire import MAX_CODE
-from leasehold.workload import Code, CodeTree, Workload, unfolded
+from leasehold.workload import Code, CodeEntry, CodeTree, Workload, unfolded
 from leasehold_agent._errors import CodeUnwanted, Declined, NoContainer, UploadsFull
-from leasehold_agent.chain import Desired
-from leasehold_agent.engine import CodePart, code_tar
+from leasehold_agent.engine import CodePart
 from leasehold_agent.host import remove_tree
 from leasehold_agent.reconciling._host import Host
 from leasehold_agent.reconciling._leases import Record, log_step
@@ -161,11 +160,15 @@ class CodeIntake:
         tree = await self._tree()
         if tree is None:
             return None
-        lacking = await asyncio.to_thread(self.store.lacking, self.account, tree.chunks)
-        missing = {chunk for chunk, lacks in zip(tree.chunks, lacking, strict=True) if lacks}
+        window = list(
+            _some(tree.entries[first:])
+        )  # a look at all of a large list costs more than what has come since
+        chunks = {chunk: size for entry in window for chunk, size in entry.pieces()}
+        lacking = await asyncio.to_thread(self.store.lacking, self.account, chunks)
+        missing = {chunk for chunk, lacks in zip(chunks, lacking, strict=True) if lacks}
         end, size = first, 0
-        for entry in tree.entries[first:]:
-            if size >= PART or (missing and not missing.isdisjoint(entry.chunks)):
+        for entry in window:
+            if missing and not missing.isdisjoint(entry.chunks):
                 break
             end, size = end + 1, size + entry.size
         last = end == len(tree.entries)
@@ -235,6 +238,15 @@ def remember_tree(records: Iterable[Record], record: Record, tree: CodeTree) -> 
     record.code = (tree.digest.hex(), tree)
 
 
+def _some(entries: Sequence[CodeEntry]) -> Iterator[CodeEntry]:
+    """As many as are unpacked at a time, at most."""
+    size = 0
+    for entry in entries:
+        yield entry
+        if (size := size + entry.size) >= PART:
+            return
+
+
 def _parts(folder: Path) -> list[Path]:
     """The list, and then each pack, of a folder that a stranger wrote. Raises CodeUnwanted: no folder has so many."""
     with os.scandir(folder) as entries:
@@ -254,19 +266,3 @@ def _read_tree(folded: bytes) -> CodeTree:
         return CodeTree.decode(unfolded(folded))
     except CodeInvalid as error:
         raise CodeUnwanted(str(error)) from error
-
-
-async def put_code(host: Host, desired: Desired, part: CodePart, code: Code) -> None:
-    """Unpack it into the lease's container, which has never run. Raises EngineRefused, CodeLost."""
-    name = host.containers.names.container(desired.lease)
-    container = await host.containers.engine.inspect(name)
-    if container is None:
-        raise NoContainer("The container is gone.")
-    log_step(desired.lease, "put-code")
-    store, account = host.supplies.code, desired.author
-
-    def stream() -> Iterator[bytes]:
-        with store.reader(account) as read:
-            yield from code_tar(part, code.path, read, container.user)
-
-    await host.containers.engine.unpack(name, stream)

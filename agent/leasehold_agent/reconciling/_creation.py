@@ -18,7 +18,8 @@ from leasehold_agent.chain import Desired
 from leasehold_agent.engine import Claimant, ContainerFacts, ContainerSpec
 from leasehold_agent.host import busy_ports
 from leasehold_agent.reconciling._attaching import Attaching, kept_volumes
-from leasehold_agent.reconciling._code import CodeIntake, put_code
+from leasehold_agent.reconciling._code import CodeIntake
+from leasehold_agent.reconciling._code_unpacking import code_unpacking
 from leasehold_agent.reconciling._container_spec import (
     check_apart,
     check_cards_told,
@@ -116,13 +117,15 @@ class Creation:
         if code is None or self.notes.coded:
             return
         await self.host.containers.limits.settle()
-        async for part in CodeIntake(self.host, desired.lease, desired.author).arriving():
-            self.record.waiting, self.record.progress = "start-failed", "unpacking the code"
-            try:
-                await put_code(self.host, desired, part, code)
-            except EngineRefused as error:
-                reason: DeclineReason = "no-disk" if _full(error) else "start-failed"
-                raise Declined(reason, f"The code cannot be unpacked: {error}") from error
+        intake = CodeIntake(self.host, desired.lease, desired.author)
+        async with code_unpacking(self.host, desired, code) as unpacking:
+            async for part in intake.arriving():
+                self.record.waiting, self.record.progress = "start-failed", "unpacking the code"
+                try:
+                    await unpacking.put(part)
+                except EngineRefused as error:
+                    reason: DeclineReason = "no-disk" if _full(error) else "start-failed"
+                    raise Declined(reason, f"The code cannot be unpacked: {error}") from error
         self.notes.coded, self.record.code = True, None
         self.folder.save(self.notes)
 

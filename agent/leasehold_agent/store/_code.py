@@ -16,7 +16,7 @@ import struct
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -87,6 +87,14 @@ class CodeStore:
                 self._make_room(folder, len(came.data), len(new))
                 self._write(folder, came.data, new)
             return len(new)
+
+    def places(self, account: str, chunks: Iterable[bytes]) -> tuple[Path, dict[bytes, Place]]:
+        """Of those pieces that are here, where: in which folder, and there in which pack. Whoever reads them hashes
+        them, as `reader` does: a pack may go meanwhile, or be damaged.
+        """
+        with self._held(account) as folder:
+            places = self._index(folder)
+            return folder, {chunk: places[chunk] for chunk in chunks if chunk in places}
 
     @contextlib.contextmanager
     def reader(self, account: str) -> Iterator[Callable[[bytes, int], bytes]]:

@@ -36,7 +36,7 @@ class CodeMemory:
             (path.decode("latin-1"), seen, b"".join(chunks).hex()) for path, (seen, chunks) in known.items()
         ]
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(self._path, orjson.dumps(rows))
+        replace_file(self._path, orjson.dumps(rows), forced=False)
         kept = [path for path in self._path.parent.iterdir() if path.name[0] != "."]
         for old in sorted(kept, key=lambda path: path.stat().st_mtime)[:-_MOST]:
             old.unlink(missing_ok=True)

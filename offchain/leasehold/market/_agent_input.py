@@ -73,6 +73,7 @@ class _Body:
         self._connection = connection
         self._counted = counted
         self._gathered = bytearray()
+        self._behind = b""  # what ends the chunk before, sent with what begins the next
         self._taken = 0
 
     def tell(self) -> int:
@@ -95,12 +96,12 @@ class _Body:
 
     def end(self) -> None:
         self.flush()
-        self._sent(b"0\r\n\r\n")
+        self._sent(self._behind + b"0\r\n\r\n")
 
     def _send(self, data: bytes | bytearray | memoryview) -> None:
-        self._sent(b"%x\r\n" % len(data))
+        self._sent(b"%s%x\r\n" % (self._behind, len(data)))
         self._sent(data)
-        self._sent(b"\r\n")
+        self._behind = b"\r\n"
         self._counted(len(data))
 
     def _sent(self, data: bytes | bytearray | memoryview) -> None:

@@ -60,6 +60,8 @@ class AgentSocket:
         connect, answer = self._seconds
         host, port = self._address.hostname or "", self._address.port or 443
         with socket.create_connection((host, port), connect) as plain:
+            # What a body ends with is a few bytes, which would wait until all before them has been told to have come.
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             for option in self._options:
                 plain.setsockopt(*option)
             with self._tls.wrap_socket(plain, server_hostname=host) as connection:

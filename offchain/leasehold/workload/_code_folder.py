@@ -169,7 +169,7 @@ class _Look:
         if (before := self._before.get(path)) is not None and before[0] == seen:
             self._known[path] = before
             return status.st_size, before[1]
-        size, chunks = _read(place)
+        size, chunks = _read(place, status.st_size)
         if size == status.st_size and max(seen[1], seen[2]) < self._now - _SETTLED_NS:
             self._known[path] = (seen, chunks)
         return size, chunks
@@ -188,6 +188,8 @@ class _Look:
 
 def _ignored(path: bytes, rules: _Rules, *, isfolder: bool) -> bool:
     """The nearest folder's word counts, where it has one."""
+    if not rules:
+        return False
     text = os.fsdecode(path) + ("/" if isfolder else "")
     for prefix, patterns in reversed(rules):
         if (said := patterns.check_file(text[len(prefix) :]).include) is not None:
@@ -195,14 +197,20 @@ def _ignored(path: bytes, rules: _Rules, *, isfolder: bool) -> bool:
     return False
 
 
-def _read(place: bytes) -> tuple[int, tuple[bytes, ...]]:
-    """A file's size and chunks. A regular file is read short at its end alone."""
+def _read(place: bytes, expected: int) -> tuple[int, tuple[bytes, ...]]:
+    """A file's size and chunks. A regular file is read short at its end alone. expected: its size, by which as little
+    is asked for as there should be: for the most, room would be made and given back for each small file.
+    """
     descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         size, chunks = 0, list[bytes]()
-        while piece := os.pread(descriptor, CHUNK, size):
+        while True:
+            most = min(CHUNK, max(0, expected - size) + 1)
+            if len(piece := os.pread(descriptor, most, size)) == most < CHUNK:  # it has grown
+                piece = os.pread(descriptor, CHUNK, size)
             size += len(piece)
-            chunks.append(hashlib.sha256(piece).digest())
+            if piece:
+                chunks.append(hashlib.sha256(piece).digest())
             if len(piece) < CHUNK:
                 break
         return size, tuple(chunks)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import random
 import struct
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from leasehold.workload import (
     unfolded,
     unpacked,
 )
+from leasehold.workload._code_folder import _read
 
 MIB = 1 << 20
 
@@ -96,11 +99,22 @@ def test_only_what_has_changed_is_read_again(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "b").write_text("other")
     read: list[bytes] = []
     monkeypatch.setattr(
-        "leasehold.workload._code_folder._read", lambda place: (read.append(place), (5, (b"d" * 32,)))[1]
+        "leasehold.workload._code_folder._read",
+        lambda place, size: (read.append(place), (5, (b"d" * 32,)))[1],
     )
     again = survey(CodeFolder(tmp_path), known)  # type: ignore[arg-type]
     assert read == [os.fsencode(tmp_path / "b")]
     assert again.tree.entries[0] == first.tree.entries[0]
+
+
+@pytest.mark.parametrize("size", [0, 1, MIB - 1, MIB, MIB + 1, 2 * MIB, 2 * MIB + 7])
+@pytest.mark.parametrize("expected", [0, 1, MIB - 1, MIB, MIB + 1, 3 * MIB])
+def test_a_file_that_has_another_size_by_now_is_read_whole(tmp_path: Path, size: int, expected: int) -> None:
+    data = random.Random(size).randbytes(size)
+    (tmp_path / "file").write_bytes(data)
+    pieces = [data[at : at + MIB] for at in range(0, size, MIB)]
+    read = _read(os.fsencode(tmp_path / "file"), expected)
+    assert read == (size, tuple(hashlib.sha256(piece).digest() for piece in pieces))
 
 
 def test_what_was_written_just_now_is_not_believed_to_stay(tmp_path: Path) -> None:
