@@ -24,6 +24,7 @@ def alone(world: World) -> Iterator[Site]:
         yield site
 
 
+@pytest.mark.slow
 def test_a_first_rental_and_a_first_machine(alone: Site, nursery: Nursery, tmp_path: Path) -> None:
     desk = Desk(tmp_path, nursery)
     you, host = alone.world.party("you-by-hand"), alone.world.host("yours-by-hand", tick_seconds=0.5)

@@ -36,7 +36,7 @@ def env(tmp_path: Path) -> dict[str, str]:
     [
         ("leasehold", ["wallet", "list", "--json"]),
         pytest.param("leasehold", ["no-such-verb"], marks=pytest.mark.slow),
-        ("leasehold-agent", ["describe"]),
+        pytest.param("leasehold-agent", ["describe"], marks=pytest.mark.slow),
     ],
 )
 def test_it_ends_and_says_as_the_installed_script(nursery, env, command, arguments):
