@@ -15,6 +15,13 @@ const SPANS = [
   ["second", 1],
 ] as const;
 
+/* Made once: a formatter takes longer to make than everything else of a row, and lists have hundreds of times. */
+const RELATIVE = {
+  always: new Intl.RelativeTimeFormat("en", { numeric: "always" }),
+  auto: new Intl.RelativeTimeFormat("en", { numeric: "auto" }),
+};
+let absolute: Intl.DateTimeFormat | undefined;
+
 /** The shortest exact form of seconds, such as `1h30m`. */
 export function formatDuration(seconds: number): string {
   let rest = Math.max(0, Math.floor(seconds));
@@ -45,10 +52,11 @@ export function formatRelative(time: number, now: number): string {
   const size = Math.abs(span);
   const [unit, length] = SPANS.find(([, length]) => size >= length) ?? (["second", 1] as const);
   const numeric = ["year", "month", "week"].includes(unit) ? "always" : "auto";
-  return new Intl.RelativeTimeFormat("en", { numeric }).format(Math.trunc(span / length), unit);
+  return RELATIVE[numeric].format(Math.trunc(span / length), unit);
 }
 
 /** Date and time in the reader's zone, with the zone's name. */
 export function formatAbsolute(time: number): string {
-  return new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeStyle: "long" }).format(time * 1000);
+  absolute ??= new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeStyle: "long" });
+  return absolute.format(time * 1000);
 }
