@@ -15,11 +15,8 @@ const SPANS = [
   ["second", 1],
 ] as const;
 
-/* Made once: a formatter takes longer to make than everything else of a row, and lists have hundreds of times. */
-const RELATIVE = {
-  always: new Intl.RelativeTimeFormat("en", { numeric: "always" }),
-  auto: new Intl.RelativeTimeFormat("en", { numeric: "auto" }),
-};
+/* Made once, and not before a time is shown: one takes longer to make than all else of a row, and the first of all longest. */
+const relative: Partial<Record<"always" | "auto", Intl.RelativeTimeFormat>> = {};
 let absolute: Intl.DateTimeFormat | undefined;
 
 /** The shortest exact form of seconds, such as `1h30m`. */
@@ -52,7 +49,8 @@ export function formatRelative(time: number, now: number): string {
   const size = Math.abs(span);
   const [unit, length] = SPANS.find(([, length]) => size >= length) ?? (["second", 1] as const);
   const numeric = ["year", "month", "week"].includes(unit) ? "always" : "auto";
-  return RELATIVE[numeric].format(Math.trunc(span / length), unit);
+  relative[numeric] ??= new Intl.RelativeTimeFormat("en", { numeric });
+  return relative[numeric].format(Math.trunc(span / length), unit);
 }
 
 /** Date and time in the reader's zone, with the zone's name. */

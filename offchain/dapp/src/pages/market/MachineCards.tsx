@@ -18,7 +18,7 @@ interface Props {
   readonly changed: ReadonlySet<number>;
 }
 
-const AT_ONCE = 4; // a phone's window shows two, and a few are made before a tap is felt to wait
+const AT_ONCE = 3; // a phone's window shows two, and so few are made before a tap is felt to wait
 
 /** Machines as cards that are compared at a glance: what, how much, whether now. */
 export function MachineCards({ machines, token, url, changed }: Props) {
