@@ -1,9 +1,9 @@
-"""Public answers as gzip, for who takes that: what a pool has is the same for everybody, and a list of its machines is 95 kB.
+"""Public answers as gzip, for who takes that: what a pool has is the same for everybody, and a list of it is 95 kB.
 
 Only where an answer is of the chain alone. What is compressed tells by its length what stands in it: where that is an
 account's own, beside words that a stranger had a browser send, the words can be tried until one is there already
-(BREACH). So the paths are named here, and no other answer is touched: neither what a session gets nor what an agent says.
-A stream is not, either: it would wait until there is enough of it.
+(BREACH). So the paths are named here, and no other answer is touched: neither what a session gets nor what an agent
+says. A stream is not, either: it would wait until there is enough of it.
 """
 
 from __future__ import annotations
