@@ -4,7 +4,7 @@ import type { MachineItem } from "../../api/machines";
 import { useMachines, usePool } from "../../api/queries";
 import type { Token } from "../../api/types";
 import { Page } from "../../app/Page";
-import { quoted } from "../../format";
+import { formatCount, quoted } from "../../format";
 import { termsOf, wrongIn } from "../../search/terms";
 import { DataTable } from "../../ui/DataTable";
 import { Empty } from "../../ui/Empty";
@@ -70,7 +70,7 @@ export default function Market() {
 function countOf(total: number | undefined, error: Error | null): string {
   if (error !== null) return "";
   if (total === undefined) return "Searching";
-  return `${total.toLocaleString("en")} ${total === 1 ? "machine" : "machines"}`;
+  return `${formatCount(total)} ${total === 1 ? "machine" : "machines"}`;
 }
 
 interface FoundProps {
