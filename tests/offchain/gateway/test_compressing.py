@@ -101,7 +101,7 @@ async def test_the_same_bytes_are_compressed_once_and_few_are_kept(monkeypatch: 
 
 
 def test_no_public_path_asks_who_it_is_for(world: World) -> None:
-    """The paths that are compressed read the chain. What knows a session or an agent is a part, and has none of them."""
+    """The paths that are compressed read the chain. What knows sessions or agents is a part, and has none of them."""
     paths = {path: said for path, said in world.app.openapi()["paths"].items() if named(path) in PUBLIC}
     assert {named(path) for path in paths} == PUBLIC
     for path, said in paths.items():
