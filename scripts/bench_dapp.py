@@ -52,7 +52,10 @@ def verdicts(form: str, url: str, folder: Path) -> list[dict[str, Any]]:
 
 
 def rows(form: str, said: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of a form: of each category the middle score."""
+    """The rows of a form: of each category the middle score, and how fast Lighthouse found the computer. A phone is
+    that computer slowed to a quarter: where its index is below 1,500, or it has other work, a slower one than meant.
+    """
+    index = statistics.median(float(one["environment"]["benchmarkIndex"]) for one in said)
     made = []
     for category in CATEGORIES:
         score = round(
@@ -60,7 +63,7 @@ def rows(form: str, said: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         )
         name = f"dapp.lighthouse_{form}_{category.replace('-', '_')}"
         row = {"name": name, "ours": score, "reference": None, "ratio": None}
-        made.append({**row, "goal": f">= {LEAST} of 100", "ok": score >= LEAST})
+        made.append({**row, "goal": f">= {LEAST} of 100, at index {index:.0f}", "ok": score >= LEAST})
     return made
 
 

@@ -8,20 +8,22 @@ interface Budget {
   most: number;
 }
 
-/** Files that a visit loads which begins with `page`: the entry's and the page's chunks, what these import, and styles. */
+/** Files that a visit loads before anything is asked for: the entry's chunk, what it imports, and styles.
+ *
+ * Throws where `page` is not among them: it would come by a second way to the server and back, once the first has come. */
 export function filesOfFirstLoad(bundle: Rollup.OutputBundle, page: string): Set<string> {
   const files = new Set<string>(["index.html"]);
+  let shown = false;
   const follow = (name: string): void => {
     const chunk = bundle[name];
     if (files.has(name) || chunk?.type !== "chunk") return;
     files.add(name);
+    shown ||= Object.keys(chunk.modules).some((module) => module.endsWith(page));
     for (const style of chunk.viteMetadata?.importedCss ?? []) files.add(style);
     chunk.imports.forEach(follow);
   };
-  const chunks = Object.values(bundle).filter((output) => output.type === "chunk");
-  const shown = chunks.find((chunk) => chunk.facadeModuleId?.endsWith(page));
-  if (shown === undefined) throw new Error(`No chunk is made of ${page}.`);
-  for (const chunk of chunks) if (chunk.isEntry || chunk === shown) follow(chunk.fileName);
+  for (const output of Object.values(bundle)) if (output.type === "chunk" && output.isEntry) follow(output.fileName);
+  if (!shown) throw new Error(`The first files do not hold ${page}: import it where routes are, and not lazily.`);
   return files;
 }
 

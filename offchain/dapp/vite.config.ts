@@ -7,7 +7,7 @@ import { policy } from "./policy";
  * Nothing is inlined: the gateway's Content-Security-Policy allows no inline script, style or `data:`. */
 export default defineConfig({
   base: "./",
-  plugins: [react(), policy(), firstLoad({ page: "src/pages/market/Market.tsx", most: 300_000 })],
+  plugins: [react(), policy(), firstLoad({ page: "src/pages/market/Market.tsx", most: 120_000 })],
   build: {
     outDir: "../leasehold/gateway/_dapp",
     emptyOutDir: true,

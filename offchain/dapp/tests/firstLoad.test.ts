@@ -8,20 +8,18 @@ const chunk = (fileName: string, more: object): Rollup.OutputChunk =>
     fileName,
     imports: [],
     isEntry: false,
-    facadeModuleId: null,
+    modules: {},
     ...more,
   }) as unknown as Rollup.OutputChunk;
 
-test("a first load is the entry, the page and what they import, and nothing that is loaded later", () => {
+test("a first load is the entry and what it imports, and nothing that is loaded later", () => {
   const chunks = [
     chunk("index.js", { isEntry: true, imports: ["react.js"], viteMetadata: { importedCss: new Set(["index.css"]) } }),
-    chunk("react.js", {}),
-    chunk("Market.js", { facadeModuleId: "/app/src/pages/Market.tsx", imports: ["words.js", "index.js"] }),
-    chunk("words.js", { imports: ["react.js"] }),
-    chunk("terminal.js", { facadeModuleId: "/app/src/pages/Lease.tsx" }),
+    chunk("react.js", { modules: { "/app/src/pages/Market.tsx": {} }, imports: ["index.js"] }),
+    chunk("terminal.js", { modules: { "/app/src/pages/Lease.tsx": {} }, imports: ["react.js"] }),
   ];
   const bundle = Object.fromEntries(chunks.map((made) => [made.fileName, made]));
-  const files = ["index.html", "index.js", "react.js", "index.css", "Market.js", "words.js"];
+  const files = ["index.html", "index.js", "react.js", "index.css"];
   expect([...filesOfFirstLoad(bundle, "src/pages/Market.tsx")].sort()).toEqual(files.sort());
-  expect(() => filesOfFirstLoad(bundle, "src/pages/Gone.tsx")).toThrow("No chunk is made of");
+  expect(() => filesOfFirstLoad(bundle, "src/pages/Lease.tsx")).toThrow("do not hold src/pages/Lease.tsx");
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   formatAmount,
+  formatCount,
   formatDuration,
   formatFree,
   formatRelative,
@@ -39,6 +40,17 @@ test("a moment is told by how far it is", () => {
   expect(formatRelative(1_000 + 7_300, 1_000)).toBe("in 2 hours");
   expect(formatRelative(40_000_000, 1_000)).toBe("in 1 year");
   expect(formatRelative(0, 800_000)).toBe("1 week ago");
+  expect([-86_400, 90_000, -2 * 86_400, -3_700, -1].map((span) => formatRelative(1e9 + span, 1e9))).toEqual([
+    "yesterday",
+    "tomorrow",
+    "2 days ago",
+    "1 hour ago",
+    "1 second ago",
+  ]);
+});
+
+test("a count has its thousands apart", () => {
+  expect([0, 999, 1_000, 1_234_567].map(formatCount)).toEqual(["0", "999", "1,000", "1,234,567"]);
 });
 
 test("shares, sizes, names", () => {

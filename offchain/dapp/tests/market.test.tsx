@@ -1,9 +1,10 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { flaws } from "./given/axe";
 import { answering, Refusal, shown } from "./given/gateway";
 import { machine } from "./given/machines";
+import { POOL } from "./given/pool";
 
 const two = () => ({
   items: [machine(), machine({ id: 13, gpu: "NVIDIA L4", price: "310000" })],
@@ -97,4 +98,44 @@ test("a search that finds nothing offers all machines again", async () => {
   shown("/?q=gpu%3Anone");
   await userEvent.click(await screen.findByRole("button", { name: "Show all machines" }));
   expect(await screen.findByText("2 machines")).toBeTruthy();
+});
+
+const many = (count: number) => () => ({
+  items: Array.from({ length: count }, (_, place) => machine({ id: place + 1 })),
+  total: count,
+  next: null,
+});
+
+/** The window is a phone's. */
+function onPhone(): void {
+  vi.spyOn(window, "matchMedia").mockImplementation(
+    (media) =>
+      ({ media, matches: media.includes("max-width"), addEventListener() {}, removeEventListener() {} }) as never,
+  );
+}
+
+test("a phone's list is made by and by, says so, and is whole in its order soon", async () => {
+  onPhone();
+  answering({ machines: many(10) });
+  const { container } = shown("/");
+  const list = await screen.findByRole("list", { name: "Machines" });
+  expect(list.children.length).toBeLessThan(10);
+  expect(list.getAttribute("aria-busy")).toBe("true");
+  await waitFor(() => expect(list.getAttribute("aria-busy")).toBe("false"));
+  const numbers = within(list)
+    .getAllByRole("link")
+    .map((link) => link.getAttribute("href"));
+  expect(numbers).toEqual(Array.from({ length: 10 }, (_, place) => `#/machines/${place + 1}`));
+  expect(await flaws(container)).toEqual([]);
+});
+
+test("a list waits for its prices' token, and not for long", async () => {
+  let say: (pool: object) => void = () => {};
+  answering({ machines: two, pools: () => new Promise((resolve) => (say = resolve)) });
+  shown("/");
+  expect(await screen.findByText("2 machines")).toBeTruthy();
+  expect(screen.queryByRole("table")).toBeNull();
+  expect(await screen.findAllByText("…")).toHaveLength(2);
+  say({ items: [POOL], total: 1, next: null });
+  expect(await screen.findByText("0.31", { exact: false })).toBeTruthy();
 });

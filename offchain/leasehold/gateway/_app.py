@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from starlette.responses import Response
 
 from leasehold.gateway._committee_routes import router as committee
+from leasehold.gateway._compressing import CompressedAnswers
 from leasehold.gateway._describing import put_right
 from leasehold.gateway._document_routes import router as documents
 from leasehold.gateway._figure_routes import router as figures
@@ -69,6 +70,7 @@ def create_app(settings: GatewaySettings, *, opening: Opening = opened) -> FastA
     )
     app.state.counted = Counter[int]()
     app.add_middleware(PlainSearches)
+    app.add_middleware(CompressedAnswers)
     app.add_middleware(Front, settings=settings, counted=app.state.counted)
     answer_problems(app)
     for router in (health, pools, machines, leases, figures, providers, committee, groups, documents, live):

@@ -20,6 +20,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from leasehold.errors import SettingsError
+from leasehold.gateway._compressing import takes_gzip
 from leasehold.gateway._errors import NothingThere
 
 MOST_BYTES: Final = 64 * 2**20
@@ -28,7 +29,6 @@ _PACKAGED: Final = Path(__file__).parent / "_dapp"
 _INDEX: Final = "index.html"
 _HASHED: Final = re.compile(r".*[-.][A-Za-z0-9_-]{8,}\.[a-z0-9]+")
 _KINDS: Final = {".js": "text/javascript", ".mjs": "text/javascript", ".wasm": "application/wasm"}
-_NOT_AT_ALL: Final = re.compile(r"q\s*=\s*0(\.0*)?")
 _OWN: Final = ("api", "healthz", "readyz", "metrics", "openapi.json")
 
 
@@ -99,7 +99,7 @@ def _answer(request: Request, known: SiteFile) -> Response:
     headers, body, tag = {"Cache-Control": lasting}, known.body, known.tag
     if known.packed is not None:
         headers["Vary"] = "Accept-Encoding"
-        if _takes_gzip(request):
+        if takes_gzip(request.headers.getlist("accept-encoding")):
             body, tag = known.packed, f"{tag}-gzip"
             headers["Content-Encoding"] = "gzip"
     headers["ETag"] = f'"{tag}"'
@@ -107,13 +107,3 @@ def _answer(request: Request, known: SiteFile) -> Response:
         headers.pop("Content-Encoding", None)
         return Response(status_code=304, headers=headers)
     return Response(body, 200, headers, known.kind)
-
-
-def _takes_gzip(request: Request) -> bool:
-    """Whether the caller names gzip, and not as what it does not want."""
-    said = ",".join(request.headers.getlist("accept-encoding")).lower()
-    for part in said.split(","):
-        name, _, weight = part.partition(";")
-        if name.strip() == "gzip":
-            return _NOT_AT_ALL.fullmatch(weight.strip()) is None
-    return False

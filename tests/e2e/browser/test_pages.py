@@ -20,11 +20,18 @@ from devnet.used_market import aged_chain, fill
 from devnet.world import World
 
 from .conftest import Renting
-from .looks import LOOKS, flaws, looks, photograph, settled, spilled
+from .looks import LOOKS, PHONE, flaws, looks, photograph, settled, spilled
 from .wallets import TestWallet
 
 pytestmark = pytest.mark.slow
 
+COUNT_MOVES = """
+window.moved = 0;
+new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.moved += entry.value; })
+  .observe({ type: "layout-shift", buffered: true });
+"""
+MOST_MOVED = 0.01
+"""Ten times less than what counts as good, and ten times what the header's sign of the chain takes."""
 TRIED = LOOKS[:3]
 """Looks in which axe is asked: both schemes, and a phone's cards in one of them."""
 
@@ -101,6 +108,27 @@ def test_the_market(page: Page, gateway_url: str, looked_at: Looked, site: Site)
     page.goto(f"{gateway_url}/#/?view=cards&q=mem%3E%3D80")
     settled(page)
     looked_at("market-cards")
+
+
+@pytest.mark.parametrize("path", ["", "leases", "pool", "validators", "provide"])
+def test_what_is_shown_stays_where_it_is_when_lists_come(page: Page, gateway_url: str, path: str) -> None:
+    """On a phone, as Chromium counts it: of the window's height, how much of it moved how far."""
+    page.set_viewport_size(PHONE)
+    page.add_init_script(COUNT_MOVES)
+    page.goto(f"{gateway_url}/#/{path}")
+    settled(page)
+    assert page.evaluate("window.moved") < MOST_MOVED
+
+
+def test_a_phone_has_every_machine_in_its_order(
+    page: Page, gateway_url: str, machines: list[dict[str, Any]]
+) -> None:
+    page.set_viewport_size(PHONE)
+    page.goto(f"{gateway_url}/#/?sort=-score")
+    cards = page.locator(".machine-cards > .card")
+    expect(cards).to_have_count(len(machines[:50]))
+    links = cards.locator(".machine-name > a").evaluate_all("all => all.map(link => link.hash)")
+    assert links == [f"#/machines/{machine['id']}" for machine in machines[:50]]
 
 
 def test_prices_of_a_class(page: Page, gateway_url: str, looked_at: Looked) -> None:

@@ -1,5 +1,6 @@
 import { useLive, useLiveState } from "../api/live";
 import { usePool } from "../api/queries";
+import { formatCount } from "../format";
 import { Time } from "../ui/Time";
 import { useNow } from "../ui/useNow";
 
@@ -16,7 +17,7 @@ export function HeadOfChain() {
     <span className="head-of-chain small soft numbers">
       <span className={`live-mark ${state.link}`} aria-hidden="true" />
       <span>
-        {LINKS[state.link]}, block {block.number.toLocaleString("en")},{" "}
+        {LINKS[state.link]}, block {formatCount(block.number)},{" "}
       </span>
       <Time at={Math.min(block.time, now)} />
     </span>

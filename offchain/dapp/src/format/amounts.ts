@@ -29,7 +29,16 @@ export function formatRounded(units: bigint, decimals: number, places = 4): stri
 
 function padded(amount: string): string {
   const [whole, digits = ""] = amount.split(".");
-  return `${(whole ?? "").replace(/\B(?=(\d{3})+$)/g, ",")}.${digits.padEnd(2, "0")}`;
+  return `${thousands(whole ?? "")}.${digits.padEnd(2, "0")}`;
+}
+
+/** `12,345`: how many there are of something. */
+export function formatCount(count: number): string {
+  return thousands(String(count));
+}
+
+function thousands(digits: string): string {
+  return digits.replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /** `2.5 USDT`, for people. */

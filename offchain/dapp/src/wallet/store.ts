@@ -3,9 +3,9 @@
  *
  * It is not asked for anything on its own account but `eth_accounts`, which opens no window.
  */
-import { type Address, type EIP1193Provider, getAddress } from "viem";
+import type { Address, EIP1193Provider } from "viem";
 
-import { type Memory, problemOf } from "../chain";
+import type { Memory } from "../chain";
 import { type AnnouncedWallet, discover } from "./discovery";
 
 /** `account` and `chainId` are null while no wallet is connected. */
@@ -26,6 +26,7 @@ export interface Network {
 const LAST = "leasehold.wallet";
 const LENT = "leasehold.network.";
 const UNKNOWN_CHAIN = 4902;
+const answers = () => import("./answers");
 const NOTHING: WalletState = { wallets: [], chosen: null, account: null, chainId: null };
 
 export class WalletStore {
@@ -52,7 +53,7 @@ export class WalletStore {
       await this.use(wallet, accounts);
       this.memory.setItem(LAST, wallet.info.rdns);
     } catch (error) {
-      throw problemOf(error, "connecting your wallet");
+      throw (await answers()).problemOf(error, "connecting your wallet");
     }
   }
 
@@ -87,7 +88,7 @@ export class WalletStore {
         });
       this.set({ chainId: await chainOf(provider) });
     } catch (error) {
-      throw problemOf(error, "switching the network");
+      throw (await answers()).problemOf(error, "switching the network");
     }
   }
 
@@ -106,6 +107,8 @@ export class WalletStore {
   }
 
   private async use(wallet: AnnouncedWallet, accounts: readonly Address[]): Promise<void> {
+    const { getAddress } = await answers();
+    const first = ([account]: readonly Address[]): Address | null => (account ? getAddress(account) : null);
     const chainId = await chainOf(wallet.provider);
     this.set({ chosen: wallet, account: first(accounts), chainId });
     wallet.provider.on?.("accountsChanged", (changed) => {
@@ -124,8 +127,4 @@ export class WalletStore {
 
 async function chainOf(provider: EIP1193Provider): Promise<number> {
   return Number(await provider.request({ method: "eth_chainId" }));
-}
-
-function first(accounts: readonly Address[]): Address | null {
-  return accounts[0] ? getAddress(accounts[0]) : null;
 }

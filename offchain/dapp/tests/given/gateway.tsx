@@ -24,7 +24,7 @@ export function answering(answers: Record<string, Answer>): string[] {
     const url = new URL(address);
     const path = url.pathname.replace("/api/v1/", "");
     asked.push(path + url.search);
-    const answer = (known[path] ?? (() => ({ items: [], total: 0, next: null })))(url.searchParams);
+    const answer = await (known[path] ?? (() => ({ items: [], total: 0, next: null })))(url.searchParams);
     if (answer instanceof Refusal) return Response.json(answer.body, { status: answer.status });
     return Response.json({ block: BLOCK, ...(answer as object) });
   });

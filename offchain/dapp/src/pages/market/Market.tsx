@@ -2,13 +2,15 @@ import { lazy, Suspense, useState } from "react";
 import { useLive } from "../../api/live";
 import type { MachineItem } from "../../api/machines";
 import { useMachines, usePool } from "../../api/queries";
+import type { Token } from "../../api/types";
 import { Page } from "../../app/Page";
-import { quoted } from "../../format";
+import { formatCount, quoted } from "../../format";
 import { termsOf, wrongIn } from "../../search/terms";
 import { DataTable } from "../../ui/DataTable";
 import { Empty } from "../../ui/Empty";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
+import { useLate } from "../../ui/useLate";
 import { usePhone } from "../../ui/useMedia";
 import { CompareBar } from "./CompareBar";
 import { machineColumns } from "./columns";
@@ -19,6 +21,7 @@ import { useChanged } from "./useChanged";
 import { type MarketUrl, useMarketUrl } from "./useMarketUrl";
 import "./market.css";
 
+const LONGEST = 1_000;
 const Prices = lazy(() => import("./Prices"));
 
 /** The pool's machines: searched, sorted, and as they change. */
@@ -27,7 +30,11 @@ export default function Market() {
   const [prices, setPrices] = useState(false);
   useLive(["machines"]);
   const { data, error, isPlaceholderData, fetchNextPage, hasNextPage, isFetchingNextPage, refetch } = useMachines(url);
+  const pool = usePool();
   const machines = data?.pages.flatMap((part) => part.items) ?? [];
+  // Prices wait for their token, which a gateway asks a node for: else each row would be drawn twice, and moved by that.
+  const late = useLate(pool.isPending, LONGEST);
+  const whole = data !== undefined && (late || !pool.isPending);
   const total = data?.pages[0]?.total;
   return (
     <Page title="Find a machine" command={commandOf(url)} wide>
@@ -45,12 +52,12 @@ export default function Market() {
       )}
       {error !== null && data === undefined ? (
         wrongIn(error) === undefined && <ProblemView error={error} onRetry={() => void refetch()} />
-      ) : data === undefined ? (
+      ) : !whole ? (
         <Skeleton rows={12} />
       ) : (
-        <Found machines={machines} url={url} />
+        <Found machines={machines} token={pool.data?.token} url={url} />
       )}
-      {hasNextPage && (
+      {whole && hasNextPage && (
         <button type="button" className="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
           Show more, {machines.length} of {total}
         </button>
@@ -63,11 +70,16 @@ export default function Market() {
 function countOf(total: number | undefined, error: Error | null): string {
   if (error !== null) return "";
   if (total === undefined) return "Searching";
-  return `${total.toLocaleString("en")} ${total === 1 ? "machine" : "machines"}`;
+  return `${formatCount(total)} ${total === 1 ? "machine" : "machines"}`;
 }
 
-function Found({ machines, url }: { machines: readonly MachineItem[]; url: MarketUrl }) {
-  const token = usePool().data?.token;
+interface FoundProps {
+  readonly machines: readonly MachineItem[];
+  readonly token: Token | undefined;
+  readonly url: MarketUrl;
+}
+
+function Found({ machines, token, url }: FoundProps) {
   const changed = useChanged(machines);
   const phone = usePhone();
   if (machines.length === 0) {

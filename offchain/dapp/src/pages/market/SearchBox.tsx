@@ -17,7 +17,7 @@ export function SearchBox({ url, error }: { url: MarketUrl; error: Error | null 
   useEffect(() => {
     if (q !== typed.trim()) setTyped(q);
   }, [q]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `set` is made anew at each render, and does the same
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `set` is made anew with each address, and does the same
   useEffect(() => {
     if (typed.trim() === q) return;
     const timer = setTimeout(() => set({ q: typed.trim() }), PAUSE);

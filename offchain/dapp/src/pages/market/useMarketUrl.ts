@@ -1,3 +1,4 @@
+import { useMemo } from "react";
 import { useSearchParams } from "react-router";
 
 export const MOST_COMPARED = 4;
@@ -16,33 +17,36 @@ export interface MarketUrl {
   clear(): void;
 }
 
+/** It stays the same as long as the address does: what is made of it need not be made anew. */
 export function useMarketUrl(): MarketUrl {
   const [params, setParams] = useSearchParams();
-  const chosen = machinesIn(params.get("compare"));
-  const write = (name: string, value: string, usual: string): void =>
-    setParams(
-      (before) => {
-        const after = new URLSearchParams(before);
-        if (value === usual) after.delete(name);
-        else after.set(name, value);
-        return after;
+  return useMemo(() => {
+    const chosen = machinesIn(params.get("compare"));
+    const write = (name: string, value: string, usual: string): void =>
+      setParams(
+        (before) => {
+          const after = new URLSearchParams(before);
+          if (value === usual) after.delete(name);
+          else after.set(name, value);
+          return after;
+        },
+        { replace: true },
+      );
+    return {
+      q: params.get("q") ?? DEFAULTS.q,
+      sort: params.get("sort") ?? DEFAULTS.sort,
+      view: params.get("view") === "cards" ? "cards" : "table",
+      chosen,
+      set: (change) => {
+        for (const name of ["q", "sort", "view"] as const) {
+          const value = change[name];
+          if (value !== undefined) write(name, value, DEFAULTS[name]);
+        }
       },
-      { replace: true },
-    );
-  return {
-    q: params.get("q") ?? DEFAULTS.q,
-    sort: params.get("sort") ?? DEFAULTS.sort,
-    view: params.get("view") === "cards" ? "cards" : "table",
-    chosen,
-    set: (change) => {
-      for (const name of ["q", "sort", "view"] as const) {
-        const value = change[name];
-        if (value !== undefined) write(name, value, DEFAULTS[name]);
-      }
-    },
-    toggle: (machine) => write("compare", toggled(chosen, machine).join(), ""),
-    clear: () => write("compare", "", ""),
-  };
+      toggle: (machine) => write("compare", toggled(chosen, machine).join(), ""),
+      clear: () => write("compare", "", ""),
+    };
+  }, [params, setParams]);
 }
 
 /** Numbers of machines as an address has them, none twice and no more than can be compared. */

@@ -49,7 +49,7 @@ export default function ValidatorsPage() {
           ]}
         />
       )}
-      {token && <Rounds token={token} />}
+      {token && !seats.isPending && <Rounds token={token} />}
     </Page>
   );
 }
