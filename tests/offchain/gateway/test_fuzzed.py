@@ -70,8 +70,14 @@ def reached(visiting: Visiting) -> set[str]:
 
 NEVER_WELL = frozenset(
     f"{method} /api/v1/agents/{{machine}}/{{path}}" for method in ("DELETE", "POST", "PUT")
-) | {"POST /api/v1/alerts/{recipient}/code"}
-"""Nobody signs here what an agent does: that is the tests' of its own API. Nor does anybody read what a place gets."""
+) | {
+    "POST /api/v1/alerts/{recipient}/code",
+    "GET /api/v1/rounds/{number}",
+    "GET /api/v1/leases/{lease}/results/blocks",
+}
+"""Nobody signs here what an agent does: that is the tests' of its own API. Nor does anybody read what a place gets; no
+committee meets, and no lease leaves results.
+"""
 
 
 # --------------------------------------------------------------------------------------------------------- our own
