@@ -118,7 +118,7 @@ class Visiting:
             headers.pop(b"transfer-encoding", None)
         raw = {"raw_path": path.encode("latin-1"), "path": unquote(path)}
         if operation.name == "GET /api/v1/groups" and self._often(KNOWING):
-            raw["query_string"] = f"member={self.chance.choice(self.whole.named['account'])}".encode()
+            raw["query_string"] = f"member={self.chance.choice(self.whole.named['controller'])}".encode()
         return {**scope, **raw, "headers": list(headers.items())}, body
 
     def _part(self, path: str, part: str, old: str) -> str:
