@@ -48,4 +48,4 @@ def _unpacker(coding: str) -> "zlib._Decompress | None":
         return None
     if coding in ("gzip", "x-gzip", "deflate"):
         return zlib.decompressobj(_GZIP_OR_ZLIB)
-    raise Unreadable(f"its body is packed as `{coding[:40]}`, which nobody asked for")
+    raise Unreadable("its body is packed in a way that nobody asked for")

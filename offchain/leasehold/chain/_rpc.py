@@ -13,10 +13,11 @@ address there may be several nodes, and a development chain that was restarted i
 
 import asyncio
 import itertools
+import secrets
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,8 @@ _REST_SECONDS = 5.0  # how long an endpoint that failed is asked last
 _FIRST_PAUSE, _LAST_PAUSE = 0.25, 4.0  # seconds
 _REMINDER = 2.5  # seconds
 _ROUNDS = 3  # in which nodes that answer nonsense are asked
+_NO_ADDRESS = "an address that is none"
+_IDS = 1 << 52  # so that each is a whole number in everybody's JSON
 _IDENTITY = (("eth_chainId", ()), ("eth_getBlockByNumber", ("0x0", False)))
 
 
@@ -98,7 +101,8 @@ class Rpc:
         self._report = report
         self._clock = clock
         self._sleep = sleep
-        self._ids = itertools.count(1)
+        # Nobody says beforehand what will be asked: an answer that comes unasked is nobody's.
+        self._ids = itertools.count(secrets.randbelow(_IDS))
         self._expected: tuple[int, str] | None = None
         self._w3: AsyncWeb3[Any] | None = None
 
@@ -367,10 +371,15 @@ def _told(endpoint: Endpoint, error: Exception) -> str:
 def _host(endpoint: Endpoint) -> str:
     """For people. The host alone: an address may hold the key of whoever pays for it."""
     try:
-        return urlsplit(endpoint.url).hostname or endpoint.url
-    except ValueError:  # what is no address is told by whoever uses it
-        return endpoint.url
+        return urlsplit(endpoint.url).hostname or _NO_ADDRESS
+    except ValueError:
+        return _NO_ADDRESS
 
 
 def _reason(endpoint: Endpoint, error: Unanswered | WrongChain) -> str:
-    return f"{endpoint.url}: {error.actual if isinstance(error, WrongChain) else error}"
+    """Port and all, since several nodes of one host are told apart by it."""
+    host = _host(endpoint)
+    with suppress(ValueError):
+        port = urlsplit(endpoint.url).port
+        host += f":{port}" if port else ""
+    return f"{host}: {error.actual if isinstance(error, WrongChain) else error}"

@@ -115,7 +115,7 @@ def proxy_to(url: str) -> str | None:
     host = address.hostname or ""
     proxies = getproxies()
     proxy = proxies.get(address.scheme) or proxies.get("all")
-    if not proxy or host in OWN or proxy_bypass(host):
+    if not proxy or host in OWN or proxy_bypass(host) or proxy_bypass(address.netloc.rpartition("@")[2]):
         return None
     kind, separated, _ = proxy.partition("://")
     if separated and kind not in ("http", "https"):

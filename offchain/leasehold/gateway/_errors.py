@@ -10,7 +10,15 @@ from typing import ClassVar, Final
 from sqlalchemy.exc import SQLAlchemyError
 
 from leasehold.chain import IndexConflict, IndexUnavailable, InvalidCid, InvalidLeaseId
-from leasehold.errors import ChainError, ContractError, DatasetError, LeaseholdError, error_type
+from leasehold.errors import (
+    ChainError,
+    ContractError,
+    DatasetError,
+    LeaseholdError,
+    RpcUnavailable,
+    WrongChain,
+    error_type,
+)
 from leasehold.market import DocumentUnavailable, InvalidInput, MarketError, NoMachineMatches
 
 
@@ -106,6 +114,14 @@ class NotReady(GatewayRefusal):
     retry_after = 2
 
 
+@error_type("nodes-unreachable", problem="The chain's nodes give no answer", advice="try again in a moment.")
+class NodesUnreachable(GatewayRefusal):
+    """The gateway's own nodes are away; which they are is the operator's."""
+
+    status = 503
+    retry_after = 2
+
+
 @error_type(
     "index-unreachable", problem="The gateway's database gives no answer", advice="try again in a moment."
 )
@@ -146,8 +162,17 @@ def status_of(error: LeaseholdError) -> int:
 
 
 def said_of(error: Exception) -> str:
-    """What strangers are told of an error: of a database, neither where it is nor what was asked of it."""
-    return str(IndexUnreachable() if of_the_database(error) else error)
+    """What strangers are told of an error."""
+    return str(for_strangers(error))
+
+
+def for_strangers(error: Exception) -> Exception:
+    """The error as strangers hear of it: neither where the gateway's database and nodes are, nor what they were asked
+    or said.
+    """
+    if of_the_database(error):
+        return IndexUnreachable()
+    return NodesUnreachable() if isinstance(error, RpcUnavailable | WrongChain) else error
 
 
 def of_the_database(error: Exception) -> bool:

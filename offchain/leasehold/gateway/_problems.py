@@ -18,9 +18,9 @@ from starlette.responses import Response
 
 from leasehold.errors import LeaseholdError
 from leasehold.gateway._errors import (
-    IndexUnreachable,
     MalformedCall,
     NothingThere,
+    for_strangers,
     of_the_database,
     status_of,
 )
@@ -74,7 +74,7 @@ def _written(body: Mapping[str, object]) -> bytes:
 async def _answer(request: Request, error: Exception) -> Response:
     if of_the_database(error):
         _log.warning("gateway.no_database", error=type(error).__name__)
-        return problem(IndexUnreachable())
+    error = for_strangers(error)
     if isinstance(error, LeaseholdError):
         return problem(error)
     if isinstance(error, RequestValidationError):

@@ -54,6 +54,13 @@ class Answers:
         pass
 
 
+class Silent(Answers):
+    """Nobody answers."""
+
+    async def post(self, url: str, body: bytes, most: int) -> WireAnswer:
+        raise Unanswered("it takes no connections", again=False)
+
+
 async def at_once(seconds: float) -> None:
     """Stands in for `asyncio.sleep`."""
 
@@ -148,6 +155,30 @@ async def test_no_endpoint_at_all() -> None:
     async with Rpc(["http://["]) as broken:
         with pytest.raises(RpcUnavailable):
             await broken.chain_id()
+
+
+async def test_who_hears_that_no_node_answers_hears_no_key_of_theirs() -> None:
+    keyed = Rpc(["http://me:word@node.example:8545/v3/key", "http://[key"], wire=Silent(), sleep=at_once)
+    with pytest.raises(RpcUnavailable) as caught:
+        await keyed.chain_id()
+    assert "node.example:8545: " in str(caught.value)
+    assert not any(secret in str(caught.value) for secret in ("me:", "word", "key"))
+
+
+async def test_an_answer_that_nobody_asked_for_yet_is_not_taken_for_the_next() -> None:
+    """A node that guesses numbers has to guess among 2**52."""
+    numbers = set()
+
+    class Listening(Answers):
+        async def post(self, url: str, body: bytes, most: int) -> WireAnswer:
+            numbers.add(orjson.loads(body)["id"])
+            return await super().post(url, body, most)
+
+    for _ in range(3):
+        async with client(Listening(a=[{"result": "0x1"}]), "a") as rpc:
+            await rpc.chain_id()
+    assert len(numbers) == 3
+    assert min(numbers) > 1_000_000
 
 
 async def test_what_a_node_answers_is_not_asked_elsewhere() -> None:
