@@ -16,6 +16,8 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncEngine
 from starlette.types import Receive, Scope, Send
 
+from leasehold.errors import RpcUnavailable
+from leasehold.gateway._errors import said_of
 from leasehold.gateway._gateway_tables import sessions, spent_nonces
 from leasehold.gateway._sessions import MOST_SESSIONS, SESSION_SECONDS
 from leasehold.gateway._signing_in import SigningIn, router
@@ -375,3 +377,20 @@ async def test_a_body_of_another_form_is_refused(
     async with browse(app) as browser:
         answer = await browser.post("/api/v1/session", content=content, headers={"content-type": kind})
         assert answer.status_code == status
+
+
+async def test_nobody_is_told_which_nodes_do_not_answer(
+    engine: AsyncEngine, app_of: AppOf, browse: Browse, clock: Clock
+) -> None:
+    """A stranger's signature that only a contract could have made has the chain asked, whose nodes are the operator's."""
+
+    async def away(account: str, digest: bytes, proof: bytes) -> bool:
+        raise RpcUnavailable(("node.example:8545: HTTP 429",))
+
+    signing = SigningIn(engine, origins=[ORIGIN], chain_id=31337, is_authorized=away, now=clock)
+    async with browse(app_of([router], signing)) as browser:
+        message = text(ADA.address, await nonce(browser), clock)
+        answer = await browser.post("/api/v1/session", json={"message": message, "signature": "0x00"})
+    assert (answer.status_code, answer.json()["code"]) == (503, "nodes-unreachable")
+    assert "node.example" not in answer.text
+    assert "node.example" not in said_of(RpcUnavailable(("node.example:8545: HTTP 429",)))
