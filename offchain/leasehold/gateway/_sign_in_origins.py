@@ -50,7 +50,7 @@ def check_sign_in_origins(origins: Collection[str], sites: Collection[str]) -> N
     for origin in origins:
         _check(origin)
         if origin in own:
-            raise SettingsError(f"{origin} is the gateway's own address", "name it by --site alone.")
+            raise SettingsError(f"{origin} is the gateway's own address", "name it among its sites alone.")
 
 
 def _check(origin: str) -> None:

@@ -172,7 +172,7 @@ class SigningIn:
         sites = self._origins or ({here} if _at_loopback(here, request) else ())
         if not sites:
             raise ForeignOrigin(
-                "This gateway does not know its own address;", "its operator names it (`--site`)."
+                "This gateway does not know its own address;", "its operator names it among its sites."
             )
         return sites
 
