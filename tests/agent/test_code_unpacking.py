@@ -21,14 +21,14 @@ import pytest
 from devnet import images
 from devnet.engine import Engine as DevEngine
 from devnet.images import Image
-from leasehold.workload import Code, CodeContents, CodeFolder, packs, survey
+from leasehold.workload import Code, CodeContents, CodeFolder, VolumeMount, packs, survey
 from leasehold_agent._errors import CodeLost, EngineRefused, NoContainer
 from leasehold_agent.engine import CodePart, Engine
-from leasehold_agent.host import MountSpace
+from leasehold_agent.host import MountSpace, SealedDisk
 from leasehold_agent.reconciling._code_unpacking import CodeUnpacking, code_unpacking
-from leasehold_agent.store import CodeStore
+from leasehold_agent.store import CodeStore, Volumes, volume_id
 
-ME = "0x" + "11" * 20
+ME, NEIGHBOUR = "0x" + "11" * 20, "0x" + "22" * 20
 AT = "/srv/work"
 IMAGES = {
     "nothing is there": "true",
@@ -220,6 +220,36 @@ async def test_no_more_than_the_lease_s_disk(
     created(1, tiny.name, storage_opt={"size": str(size)})
     with pytest.raises(EngineRefused, match=r"quota|space"):
         await put(host, 1, code)
+
+
+async def test_a_volume_that_is_let_go_meanwhile_is_let_go(
+    host: Any, created: Created, tiny: Image, code: CodeContents, tmp_path: Path
+) -> None:
+    """A view of the file systems that lasts as long as a tenant likes would keep everybody's volumes mounted: their
+    keys at hand, and two systems on one file when it is mounted again.
+    """
+    created(1, tiny.name)
+    volumes = Volumes(tmp_path / "volumes", host.volumes.space)
+    disk = SealedDisk(volumes.root / volume_id(NEIGHBOUR, "models"), host.volumes.space)
+    key = bytes(range(32)).hex()
+    await volumes.attach(7, NEIGHBOUR, VolumeMount(name="models", path="/data", key=key), 64 << 20)
+    lease = SimpleNamespace(lease=1, author=ME)
+    async with code_unpacking(host, lease, Code(digest="0" * 64, path=AT)) as unpacking:
+        await unpacking.put(CodePart(code.tree, 0, 1, False))  # and the rest does not come
+        assert unpacking._straight
+        assert loops_of(disk.file)
+        await volumes.detach(7)
+        assert not loops_of(disk.file)
+        await volumes.attach(8, NEIGHBOUR, VolumeMount(name="models", path="/data", key=key), 128 << 20)
+        await volumes.detach(8)
+        assert not loops_of(disk.file)
+    disk.close()
+
+
+def loops_of(file: Path) -> str:
+    """The loop devices of a file, wherever they are mounted."""
+    done = subprocess.run(["losetup", "--associated", file], check=True, capture_output=True, text=True)
+    return done.stdout
 
 
 async def test_what_somebody_has_started_is_left_to_the_engine(

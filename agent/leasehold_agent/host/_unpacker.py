@@ -25,20 +25,22 @@ from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, Final, NoReturn
 
 LENGTH: Final = struct.Struct(">I")
-HEAD: Final = struct.Struct(">HIIB")  # names of packs, entries, folders' times, whether it is the last part
+HEAD: Final = struct.Struct(">IIIB")  # names of packs, entries, folders' times, whether it is the last part
 NAME: Final = struct.Struct(">B")  # length
 ENTRY: Final = struct.Struct(">BHqHHI")  # kind, mode, time, length of the path, of a link's target, pieces
-PIECE: Final = struct.Struct(">32sHQI")  # digest, which pack, offset, size
+PIECE: Final = struct.Struct(">32sIQI")  # digest, which pack, offset, size
 TIME: Final = struct.Struct(">qH")  # time, length of the path
 FOLDER_KIND, FILE_KIND, LINK_KIND = 0, 1, 2
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PACKS_AT_ONCE: Final = 8
+_NICE: Final = 5  # what a host owes to the chain goes before what a tenant has it write
 _SECOND: Final = 10**9
 _DEATH_SIGNAL: Final = 1  # prctl
 _NEW_MOUNTS: Final = 0x00020000  # unshare
-_NO_SUID, _NO_DEVICES, _RECURSIVE, _PRIVATE = 2, 4, 1 << 14, 1 << 18  # mount
+_NO_SUID, _NO_DEVICES, _RECURSIVE, _FOLLOWING = 2, 4, 1 << 14, 1 << 19  # mount
+_DETACHED: Final = 2  # umount2
 _MOST_OPTIONS: Final = 4095
 """Bytes that the kernel takes of a mount's options."""
 
@@ -251,12 +253,21 @@ class _Kernel:
             raise _GivenUp("nobody waits for it")
 
     def enter(self, process: str) -> None:
-        """The view of the file systems that a process has; and from then on, one of its own that begins so."""
+        """The view of the file systems that a process has."""
         if process != "self":
             with open(f"/proc/{process}/ns/mnt", "rb") as view:
                 self._done(self._library.setns(view.fileno(), _NEW_MOUNTS))
+
+    def part(self) -> None:
+        """A view of its own from here on, which begins as the one it was in: what is mounted here, nobody else sees."""
         self._done(self._library.unshare(_NEW_MOUNTS))
-        self._mount(b"none", b"/", None, _RECURSIVE | _PRIVATE, None)
+        self._mount(b"none", b"/", None, _RECURSIVE | _FOLLOWING, None)
+
+    def let_go(self) -> None:
+        """Nothing is mounted here any more; what is open stays open. A view that lasts keeps everybody's volumes
+        mounted, keys and all, after whoever rents has left.
+        """
+        self._done(self._library.umount2(b"/", _DETACHED))
 
     def overlay(self, upper: str, lowers: Sequence[str], work: str) -> None:
         """Mount it over `upper`, which nobody else sees: as the engine mounts it, but that no device can be opened. It
@@ -291,9 +302,11 @@ def _work(told: Any, kernel: _Kernel, source: BinaryIO) -> None:
     if os.fstat(owned).st_uid:
         raise _GivenUp("the engine gives the container other users than the host's")
     fcntl.flock(owned, fcntl.LOCK_EX)  # one that was begun before, and whose agent has just died, ends first
+    kernel.part()  # after the wait: see `let_go`
     if lowers:
         kernel.overlay(upper, lowers, told["work"])
     root = os.open(upper, _FOLDER)
+    kernel.let_go()
     owner = (told["owner"][0], told["owner"][1])
     base = _base_of(root, told["base"], told["mounts"], owner, told["mode"])
     writer = _Writer(base, packs, owner)
@@ -313,6 +326,7 @@ def _say(line: str) -> None:
 
 def main() -> NoReturn:
     os.umask(0)
+    os.nice(_NICE)
     kernel, told = _Kernel(), dict[str, Any]()
     try:
         kernel.die_with(int(sys.argv[1]))

@@ -160,11 +160,13 @@ class CodeIntake:
         tree = await self._tree()
         if tree is None:
             return None
-        window = list(
-            _some(tree.entries[first:])
-        )  # a look at all of a large list costs more than what has come since
+        return await asyncio.to_thread(self._whole, tree, first)
+
+    def _whole(self, tree: CodeTree, first: int) -> CodePart | None:
+        """As `_next`, and nobody waits for it: a list of many small files takes a while."""
+        window = list(_some(tree.entries[first:]))  # a look at all of it costs more than what has come since
         chunks = {chunk: size for entry in window for chunk, size in entry.pieces()}
-        lacking = await asyncio.to_thread(self.store.lacking, self.account, chunks)
+        lacking = self.store.lacking(self.account, chunks)
         missing = {chunk for chunk, lacks in zip(chunks, lacking, strict=True) if lacks}
         end, size = first, 0
         for entry in window:
