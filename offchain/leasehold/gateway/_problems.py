@@ -42,6 +42,15 @@ class ProblemDocument(BaseModel):
     code: str
 
 
+class RelayedProblem(BaseModel):
+    """Why an agent refused a call that was handed on to it; or why the gateway did, with `hint` and `code` then."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+
+
 def problem(error: LeaseholdError) -> Response:
     """The answer to an error."""
     status = status_of(error)

@@ -24,6 +24,7 @@ import uvicorn
 from devnet.kubo import Kubo
 from devnet.patience import patient
 from devnet.pool import PoolChain
+from leasehold.gateway._uploading import OFFSET_TYPE
 
 from .test_described import REFERENCE
 from .test_hostile import ODD as ODD_TEXTS
@@ -36,6 +37,11 @@ FEW_MISSED = 2
 """Operations that chance may lead nobody to in a whole run: what wants several right things one after the other."""
 SEED = 20_261_127
 SCHEMATHESIS = os.environ.get("LEASEHOLD_SCHEMATHESIS", "")
+HOOKS = f"""
+import schemathesis
+schemathesis.serializer.alias({OFFSET_TYPE!r}, "application/octet-stream")
+"""
+"""So that schemathesis knows how a part of an upload is written."""
 CHECKS = (
     "not_a_server_error",
     "status_code_conformance",
@@ -146,6 +152,8 @@ async def served(visiting: Visiting) -> AsyncIterator[str]:
 @pytest.mark.deep
 @pytest.mark.skipif(not Path(SCHEMATHESIS).is_file(), reason="`scripts/setup schemathesis` has not been run")
 async def test_schemathesis_finds_nothing(chain: PoolChain, kubo: Kubo, tmp_path: Path) -> None:
+    (tmp_path / "written_so.py").write_text(HOOKS)
+    environment = {**os.environ, "SCHEMATHESIS_HOOKS": "written_so", "PYTHONPATH": str(tmp_path)}
     async with visited(chain, kubo, tmp_path) as visiting, served(visiting) as url:
         command = [
             SCHEMATHESIS,
@@ -160,7 +168,11 @@ async def test_schemathesis_finds_nothing(chain: PoolChain, kubo: Kubo, tmp_path
             "--generation-database=none",
         ]
         running = await asyncio.create_subprocess_exec(
-            *command, cwd=tmp_path, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+            *command,
+            cwd=tmp_path,
+            env=environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
         )
         said, _ = await running.communicate()
     check(visiting, REQUESTS)
