@@ -382,7 +382,7 @@ async def test_a_body_of_another_form_is_refused(
 async def test_nobody_is_told_which_nodes_do_not_answer(
     engine: AsyncEngine, app_of: AppOf, browse: Browse, clock: Clock
 ) -> None:
-    """A stranger's signature that only a contract could have made has the chain asked, whose nodes are the operator's."""
+    """A signature that only a contract could have made has the chain asked, by nodes that are the operator's."""
 
     async def away(account: str, digest: bytes, proof: bytes) -> bool:
         raise RpcUnavailable(("node.example:8545: HTTP 429",))
