@@ -138,7 +138,8 @@ async def _post(
         raise NotDelivered(name, "its token holds what no header can: write it in ASCII") from None
     except AgentUnreachable:
         raise NotDelivered(name, "nothing that may be called is there") from None
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    # httpx leaves some of what TLS and names raise as it is.
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
         raise NotDelivered(name, f"it cannot be reached ({type(error).__name__})") from None
     if not 200 <= status < 300:
         raise NotDelivered(name, f"it answered {status}")

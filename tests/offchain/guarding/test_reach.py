@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import ssl
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from devnet.edges import answers, edge
+from devnet.edges import Edge, answers, edge, request
 from devnet.serving import certificate
 from leasehold.guarding import AlertReach, AlertRecipient, NotDelivered
+from leasehold.guarding import _channels as channelling
 from leasehold.guarding import _reach as reaching
 from leasehold.guarding._alerts import Alert, AlertKind
 from leasehold.guarding._channels import Webhook
@@ -90,6 +94,37 @@ async def test_what_a_name_means_is_asked_once_and_that_is_called(
         with pytest.raises(NotDelivered, match="nothing that may be called"):
             await hook(f"https://hook.example:{server.port}/x", names.reach()).send(ALERT)
     assert len(server.heard) == 1
+
+
+async def test_a_server_that_breaks_its_tls_off_or_has_no_name_is_not_delivered_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is raised then is neither httpx's nor ours: whoever sends to many would end by it."""
+
+    async def speaks_plainly(
+        server: Edge, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        await request(server, reader)
+        os.write(writer.get_extra_info("socket").fileno(), b"HTTP/1.1 200 OK in the clear\r\n\r\n")
+        await asyncio.Event().wait()
+
+    certified, key = certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certified, key)
+    trusted = ssl.create_default_context(cafile=str(certified))
+    for module in (reaching, channelling):
+        monkeypatch.setattr(module, "authorities", lambda: trusted)
+    async with edge(speaks_plainly, tls=context) as server:
+        reach = AlertReach(frozenset({f"127.0.0.1:{server.port}"}))
+        url = f"https://127.0.0.1:{server.port}/x"
+        for channel in (hook(url, reach), replace(hook(url, reach), reach=None)):
+            with pytest.raises(NotDelivered, match="SSLError"):
+                await channel.send(ALERT)
+    for name in ("xn--.example", "a" * 64 + ".example", "a..example"):
+        with pytest.raises(NotDelivered):
+            await hook(f"https://{name}/x", Names([]).reach()).send(ALERT)
+        with pytest.raises(NotDelivered):
+            await replace(hook(f"https://{name}/x", AlertReach()), reach=None).send(ALERT)
 
 
 async def test_no_redirect_leads_inside() -> None:
