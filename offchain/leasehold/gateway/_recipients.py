@@ -73,13 +73,13 @@ class Recipients:
         Raises Conflicting, QuotaUsed, KeepsNoMore.
         """
         async with self._engine.connect() as connection:
-            await self._check(connection, account, recipient.key, now, stranger)
+            await self._check(connection, account, recipient.place, now, stranger)
 
     async def add(self, held: HeldRecipient, code: str, *, stranger: bool) -> None:
         """Keeps it, unconfirmed. Raises as `check`."""
         async with self._engine.begin() as connection:
             await take_turn(connection, Exclusive.RECIPIENTS)
-            key = held.recipient.key
+            key = held.recipient.place
             await self._check(connection, held.account, key, held.created_at, stranger)
             await connection.execute(insert(recipients).values(_row(held, code)))
 
@@ -202,7 +202,7 @@ def _row(held: HeldRecipient, code: str) -> dict[str, Any]:
     return {
         "id": held.id,
         "account": held.account,
-        "key": held.recipient.key,
+        "key": held.recipient.place,
         "document": held.recipient.model_dump_json(),
         "secret": held.secret,
         "site": held.site,

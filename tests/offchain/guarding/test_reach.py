@@ -127,6 +127,14 @@ async def test_a_server_that_breaks_its_tls_off_or_has_no_name_is_not_delivered_
             await replace(hook(f"https://{name}/x", AlertReach()), reach=None).send(ALERT)
 
 
+async def test_a_name_of_other_letters_is_asked_for_as_it_is_written() -> None:
+    """A resolver that writes again what was read may write another (`straße` as `strasse`)."""
+    names = Names(["10.0.0.1"])
+    with pytest.raises(NotDelivered, match="nothing that may be called is there"):
+        await hook("https://xn--strae-oqa.example/x", names.reach()).send(ALERT)
+    assert names.asked == [("xn--strae-oqa.example", 443)]
+
+
 async def test_no_redirect_leads_inside() -> None:
     async with (
         edge(answers("200 OK")) as inside,
@@ -156,6 +164,10 @@ async def test_a_place_of_the_operators_is_called_by_its_exact_name() -> None:
         "http://example.org/", "https://example.org:22/", "https://example.org:8443/", "ftp://example.org/",
         "https://ada:pw@example.org/", "https://", "https://exämple.org/", "https://example.org\\@127.0.0.1/", "//x/",
         "https://example.org/ x", "https://example.org/\r\nHost: inside", "https://[::1", "https://example.org:99999/",
+        "https://a..example.org/", "https://*.example.org/", "https://ex%61mple.org/", "https://[fe80::1%25eth0]/",
+        "https://" + "a" * 64 + ".org/", "https://" + "a." * 130 + "org/", "https://-a.org/", "https://[v1.x]/",
+        "https://xn--ls8h.org/", "https://xn--.org/",
+        "https://example.org/%", "https://example.org/%%34%31", "https://[example.org]/", "https://[127.0.0.1]/",
         "", "example.org", "https://example.org/" + "x" * 500, "file:///etc/passwd", "gopher://example.org:443/",
     ],
 )  # fmt: skip
@@ -167,5 +179,10 @@ def test_what_is_no_address_of_a_web_server_on_the_internet_is_refused(url: str)
 
 
 def test_what_is_one_is_taken() -> None:
-    for url in ("https://example.org", "https://example.org:443/a?b=c#d", " https://example.org/x "):
-        assert AlertReach().checked(url) == url.strip()
+    """As it is called then: each as whatever means the same."""
+    for url, called in (
+        ("https://example.org", "https://example.org"), ("https://EXAMPLE.org:443/a?b=c#d", "https://example.org/a?b=c"),
+        (" https://example.org/x ", "https://example.org/x"), ("https://x.org/a/../%7e%2f?%41", "https://x.org/~%2F?A"),
+        ("https://[2606:4700::1]/x", "https://[2606:4700::1]/x"), ("https://xn--strae-oqa.org/x", "https://xn--strae-oqa.org/x"),
+    ):  # fmt: skip
+        assert AlertReach().checked(url) == called

@@ -241,6 +241,54 @@ async def test_one_place_gets_few_codes_whoever_asks_and_however_it_is_written(d
     assert len(desk.post.heard) == BOUNDS.place
 
 
+async def test_a_place_is_no_more_often_asked_by_another_way_or_spelling(desk: Desk) -> None:
+    url, sent = desk.hook.url, 0
+    spelled = "/hook", "//hook", "/%68ook", "/./hook"
+    places = [
+        *({"way": "ntfy", "address": url, "topic": f"t{number}"} for number in range(4)),
+        *({"way": "webhook", "address": url.replace("/hook", path)} for path in spelled),
+        *({"way": "webhook", "address": f"{url};{number}"} for number in range(4)),
+        {"way": "ntfy", "address": url.removesuffix("/hook"), "topic": "hook"},
+    ]  # fmt: skip
+    for number, to in enumerate(places):
+        desk.caller[0] = f"network {number}"
+        await desk.sign_in(f"0x{number:040x}")
+        sent += (await desk.add(to=to)).status_code == 201
+    assert sent == len(desk.hook.heard) == BOUNDS.place
+
+
+async def test_nobody_refuses_anothers_place_by_his_own(desk: Desk) -> None:
+    """Though both are counted as one."""
+    server = desk.hook.url.removesuffix("/hook")
+    for eves, adas in (
+        (
+            {"way": "ntfy", "address": f"{server}/evestopic", "topic": "adas"},
+            {"way": "ntfy", "address": server, "topic": "adas"},
+        ),
+        tuple({"way": "webhook", "address": f"{server}/send?token={name}"} for name in ("eve", "ada")),
+        tuple({"way": "mail", "address": f"{name}@example.org"} for name in ("ada.b", "adab")),
+    ):
+        await desk.sign_in(BOB)
+        added = await desk.add(to=eves)
+        async with desk.engine.connect() as connection:
+            stops = (
+                await connection.execute(select(recipients.c.stop).where(recipients.c.account == BOB))
+            ).scalars()
+            for stop in stops.all():
+                assert (await desk.page.post(f"{PATH}/stop/{stop}")).status_code == 204
+        assert (await desk.add(to=eves)).status_code == (409 if added.status_code == 201 else 400)
+        await desk.sign_in(ADA)
+        assert (await desk.add(to=adas)).status_code == 201
+
+
+@pytest.mark.parametrize(
+    "host", ["xn--ls8h.invalid", "xn--.invalid", "a..invalid", "*.invalid", "a" * 64 + ".org"]
+)
+async def test_a_name_that_means_nothing_is_refused_and_not_kept(desk: Desk, host: str) -> None:
+    assert (await desk.add(to={"way": "webhook", "address": f"https://{host}/x"})).status_code in (400, 409)
+    assert await desk.listed() == []
+
+
 async def test_adding_and_removing_sends_no_more_than_adding(desk: Desk) -> None:
     for _ in range(6):
         answer = await desk.add()
