@@ -22,6 +22,7 @@ from leasehold.gateway._sessions import SessionStore
 from leasehold.gateway._signing_in import SigningIn
 from leasehold.gateway._watching import Ways
 from leasehold.guarding import AlertReach, MailServer
+from leasehold.guarding._channels import Webhook
 
 from .conftest import ORIGIN
 
@@ -239,6 +240,17 @@ async def test_one_place_gets_few_codes_whoever_asks_and_however_it_is_written(d
             answer = await desk.page.post(PATH, json={"to": to, "kinds": ["notice"]})
             assert answer.status_code in (201, 409, 429), answer.text
     assert len(desk.post.heard) == BOUNDS.place
+
+
+async def test_whatever_keeps_the_code_from_going_out_keeps_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def breaks(self: Webhook, alert: object) -> None:
+        raise KeyError("what nobody thought of")
+
+    monkeypatch.setattr(Webhook, "send", breaks)
+    assert code_of(await desk.add()) == "409 nothing-sent"
+    assert await desk.listed() == []
 
 
 async def test_a_place_is_no_more_often_asked_by_another_way_or_spelling(desk: Desk) -> None:
