@@ -34,7 +34,7 @@ SECONDS = 15.0
 """For one alert on its way, from the name that is looked up to the answer's status."""
 SIGNATURE = "X-Leasehold-Signature"
 _LETTER: Final = SMTP.clone(max_line_length=998)
-"""As long as a line may be (RFC 5322): at the usual 78 a link in the head becomes an encoded word, which ends nothing."""
+"""As long as a line may be (RFC 5322): at the usual 78 a link in the head becomes an encoded word, of no use."""
 
 
 class ReadsSecret(Protocol):
