@@ -5,6 +5,7 @@ What is remembered of each is written by whoever watches, and the rest by its ac
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -64,6 +65,7 @@ class Recipients:
     def __init__(self, engine: AsyncEngine, *, altogether: int = ALTOGETHER) -> None:
         self._engine = engine
         self._altogether = altogether
+        self._adding = asyncio.Lock()  # SQLite has no turns to take, and one process
 
     # --------------------------------------------------------------------------------------------- by its account
 
@@ -77,7 +79,7 @@ class Recipients:
 
     async def add(self, held: HeldRecipient, code: str, *, stranger: bool) -> None:
         """Keeps it, unconfirmed. Raises as `check`."""
-        async with self._engine.begin() as connection:
+        async with self._adding, self._engine.begin() as connection:
             await take_turn(connection, Exclusive.RECIPIENTS)
             key = held.recipient.place
             await self._check(connection, held.account, key, held.created_at, stranger)

@@ -141,24 +141,23 @@ test.each([null, STRANGER])("who is not signed in (%s) sees nobody's places", as
   expect(within(container).queryByText("example.org/…")).toBeNull();
 });
 
-test.each([
-  null,
-  "https://elsewhere.example/",
-  "none",
-])("a link that is opened ends nothing; its button does, at who served it, where %s was chosen", async (chosen) => {
-  chooseGateway(chosen);
-  render(
-    <MemoryRouter initialEntries={["/alerts/stop/t0ken"]}>
-      <Routes>
-        <Route path="/alerts/stop/:token" element={<StopPage />} />
-      </Routes>
-    </MemoryRouter>,
-  );
-  const stop = await screen.findByRole("button", { name: "Send nothing more there" });
-  expect(sent).toEqual([]);
-  await userEvent.click(stop);
-  expect(await screen.findByText("Nothing more is sent there")).toBeTruthy();
-  expect(sent).toEqual([{ method: "POST", path: "alerts/stop/t0ken", body: null }]);
-  expect(asked).toEqual(["http://localhost:3000/api/v1/alerts/stop/t0ken"]);
-  chooseGateway(null);
-});
+test.each([null, "https://elsewhere.example/", "none"])(
+  "a link that is opened ends nothing; its button does, at who served it, where %s was chosen",
+  async (chosen) => {
+    chooseGateway(chosen);
+    render(
+      <MemoryRouter initialEntries={["/alerts/stop/t0ken"]}>
+        <Routes>
+          <Route path="/alerts/stop/:token" element={<StopPage />} />
+        </Routes>
+      </MemoryRouter>,
+    );
+    const stop = await screen.findByRole("button", { name: "Send nothing more there" });
+    expect(sent).toEqual([]);
+    await userEvent.click(stop);
+    expect(await screen.findByText("Nothing more is sent there")).toBeTruthy();
+    expect(sent).toEqual([{ method: "POST", path: "alerts/stop/t0ken", body: null }]);
+    expect(asked).toEqual(["http://localhost:3000/api/v1/alerts/stop/t0ken"]);
+    chooseGateway(null);
+  },
+);
