@@ -26,7 +26,6 @@ from leasehold.gateway._places import Places
 from leasehold.gateway._recipients import MOST_EACH, HeldRecipient, Recipients
 from leasehold.gateway._refusals import BadRequest, Busy, NotHere
 from leasehold.gateway._relaying import CallerOf
-from leasehold.gateway._sessions import BrowserSession
 from leasehold.gateway._signing_in import TheSigningIn
 from leasehold.gateway._watching import Ways, sent
 from leasehold.guarding import (
@@ -192,8 +191,8 @@ class Alerting:
             most=MOST_EACH,
         )
 
-    async def add(self, session: BrowserSession, said: NewRecipient, *, network: str) -> ToldRecipient:
-        """Keeps a place unconfirmed, and sends its code there.
+    async def add(self, account: str, said: NewRecipient, *, network: str, here: str) -> ToldRecipient:
+        """Keeps a place unconfirmed, and sends its code there. here: the gateway's own address, where none is named.
 
         Raises:
             BadRequest, InvalidInput, Conflicting, QuotaUsed, KeepsNoMore, Busy, NothingSent: nothing is kept.
@@ -201,13 +200,13 @@ class Alerting:
         wishes, to = said.wishes(), said.to.checked(self._ways.reach)
         if to.way is AlertWay.MAIL and self._ways.server is None:
             raise BadRequest("This gateway sends no letters;", "name a webhook or a topic of ntfy.")
-        account, now = session.account, int(self._clock())
+        now = int(self._clock())
         stranger = not await self._has_leased(account)
         await self.held.check(account, to, now, stranger=stranger)
         with self._places.taken(caller=network):
             self._count(account, network, to, stranger)
             code = "".join(secrets.choice(LETTERS) for _ in range(CODE_LETTERS))
-            site = (self._sites[0] if self._sites else session.origin).rstrip("/")
+            site = (self._sites[0] if self._sites else here).rstrip("/")
             made = HeldRecipient(
                 id=secrets.token_urlsafe(16),
                 account=account,
@@ -255,7 +254,9 @@ class Alerting:
 
     def _count(self, account: str, network: str, to: AlertRecipient, stranger: bool) -> None:
         """Raises Busy. The caller's own bounds first: what he has used up costs nobody else anything."""
-        keys = {"account": account, "network": network, "place": to.key, "site": to.site}
+        keys = {"account": account, "network": network, "place": to.key}
+        # Webhooks at a mail domain's own host use up none of its letters.
+        keys["site"] = f"{'mail' if to.way is AlertWay.MAIL else 'web'} {to.site}"
         keys |= {"strangers": ""} if stranger else {}
         for name, key in (keys | {"altogether": ""}).items():
             if wait := self._counts[name].wait(key):
@@ -285,9 +286,10 @@ async def add_recipient(
 ) -> ToldRecipient:
     """Sends a code to a place; what is told there begins when the account has brought it."""
     response.headers["Cache-Control"] = "no-store"
-    session = await signing_in.signed_in(request)
+    account = (await signing_in.signed_in(request)).account
+    here = signing_in.here(request)
     said = await read_json(request, NewRecipient, _MOST_BODY)
-    return await alerting.add(session, said, network=alerting.caller_of(request))
+    return await alerting.add(account, said, network=alerting.caller_of(request), here=here)
 
 
 @router.post("/stop/{token}", status_code=204)

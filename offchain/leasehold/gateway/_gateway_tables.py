@@ -141,7 +141,7 @@ recipients = Table(
     Column("remembered", LargeBinary, nullable=False),
     Column("revision", BigInteger, nullable=False),
 )
-"""Where accounts are told of their leases. key: whose place it is. confirmed_at: 0 until its code was brought. code:
+"""Where accounts are told of their leases. key: just this place. confirmed_at: 0 until its code was brought. code:
 the hash of that. remembered: what was told, and what waits; of two that write it at once, one finds another revision.
 """
 
@@ -151,7 +151,7 @@ refused_recipients = Table(
     Column("key", String(64), primary_key=True),
     Column("until", BigInteger, nullable=False, index=True),
 )
-"""Whose place it is who wants nothing sent there by anybody here."""
+"""Places to which nothing may be sent by anybody here."""
 
 
 class Exclusive(IntEnum):

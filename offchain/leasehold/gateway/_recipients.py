@@ -5,6 +5,7 @@ What is remembered of each is written by whoever watches, and the rest by its ac
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -64,6 +65,7 @@ class Recipients:
     def __init__(self, engine: AsyncEngine, *, altogether: int = ALTOGETHER) -> None:
         self._engine = engine
         self._altogether = altogether
+        self._adding = asyncio.Lock()  # SQLite has no turns to take, and one process
 
     # --------------------------------------------------------------------------------------------- by its account
 
@@ -73,13 +75,13 @@ class Recipients:
         Raises Conflicting, QuotaUsed, KeepsNoMore.
         """
         async with self._engine.connect() as connection:
-            await self._check(connection, account, recipient.key, now, stranger)
+            await self._check(connection, account, recipient.place, now, stranger)
 
     async def add(self, held: HeldRecipient, code: str, *, stranger: bool) -> None:
         """Keeps it, unconfirmed. Raises as `check`."""
-        async with self._engine.begin() as connection:
+        async with self._adding, self._engine.begin() as connection:
             await take_turn(connection, Exclusive.RECIPIENTS)
-            key = held.recipient.key
+            key = held.recipient.place
             await self._check(connection, held.account, key, held.created_at, stranger)
             await connection.execute(insert(recipients).values(_row(held, code)))
 
@@ -202,7 +204,7 @@ def _row(held: HeldRecipient, code: str) -> dict[str, Any]:
     return {
         "id": held.id,
         "account": held.account,
-        "key": held.recipient.key,
+        "key": held.recipient.place,
         "document": held.recipient.model_dump_json(),
         "secret": held.secret,
         "site": held.site,

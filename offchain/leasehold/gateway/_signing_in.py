@@ -163,6 +163,10 @@ class SigningIn:
             )
         return origin
 
+    def here(self, request: Request) -> str:
+        """An origin of the gateway's own, which is never that of a page elsewhere. Raises ForeignOrigin."""
+        return min(self._sites(request))
+
     def _is_own(self, origin: str, request: Request) -> bool:
         return origin in self._origins or (not self._origins and _at_loopback(origin, request))
 

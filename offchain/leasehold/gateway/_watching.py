@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import traceback
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
@@ -102,6 +103,7 @@ class Watching:
         self._machines: dict[str, frozenset[int]] = {}
         self._looking: dict[str, asyncio.Task[None]] = {}
         self._unasked: list[int] = []
+        self._failed: set[str] = set()
 
     async def keep(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         """Looks after all of them, for ever."""
@@ -119,6 +121,7 @@ class Watching:
         ids = await self._held.confirmed()
         for gone in self._machines.keys() - set(ids):
             del self._machines[gone]
+        self._failed &= set(ids)
         if not ids:
             return
         await self._ask_agents()
@@ -129,10 +132,11 @@ class Watching:
             if recipient not in self._looking:
                 self._looking[recipient] = asyncio.create_task(self._look_at(recipient, sight))
         await asyncio.wait(self._looking.values(), timeout=LOOK_SECONDS)
-        for recipient, task in list(self._looking.items()):
-            if task.done():
-                del self._looking[recipient]
-                task.result()
+        done = {recipient: task for recipient, task in self._looking.items() if task.done()}
+        for recipient in done:  # all of them first: one that failed leaves no other behind
+            del self._looking[recipient]
+        for task in done.values():
+            task.result()
 
     async def close(self) -> None:
         """Ends what is under way here."""
@@ -181,8 +185,13 @@ class Watching:
                 await self._note(recipient, sight)
             async with self._sends:
                 await self._deliver(recipient)
+            self._failed.discard(recipient)
         except (LeaseholdError, SQLAlchemyError) as error:
             _log.warning("gateway.told_nothing", error=type(error).__name__)
+        except Exception as error:  # noqa: BLE001  # the outermost place of one recipient: the others are told
+            if recipient not in self._failed:
+                _log.error("gateway.told_nothing", error=type(error).__name__, trace=_trace(error))
+            self._failed.add(recipient)
 
     async def _note(self, recipient: str, sight: PoolSight) -> None:
         """Writes down what there is to tell. Where another replica was faster, its word stands."""
@@ -226,7 +235,14 @@ async def sent(ways: Ways, held: HeldRecipient, alert: dict[str, Any]) -> str | 
             await channel.send({**alert, **held.stops})
     except LeaseholdError as error:
         return error.problem
+    except Exception as error:  # noqa: BLE001  # a stranger named the place: what he found is his alone
+        _log.error("gateway.channel_broken", way=held.recipient.way.value, error=type(error).__name__)
+        return "This gateway cannot send to that place"
     return None
+
+
+def _trace(error: Exception) -> str:
+    return "".join(traceback.format_exception(error))  # never with the values of variables
 
 
 class _ByCard:

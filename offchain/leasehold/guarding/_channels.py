@@ -17,7 +17,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.message import EmailMessage
-from typing import Any, Protocol
+from email.policy import SMTP
+from typing import Any, Final, Protocol
 
 import httpx
 import orjson
@@ -32,6 +33,8 @@ from leasehold.market.wire import AgentUnreachable
 SECONDS = 15.0
 """For one alert on its way, from the name that is looked up to the answer's status."""
 SIGNATURE = "X-Leasehold-Signature"
+_LETTER: Final = SMTP.clone(max_line_length=998)
+"""As long as a line may be (RFC 5322): at the usual 78 a link in the head becomes an encoded word, of no use."""
 
 
 class ReadsSecret(Protocol):
@@ -138,7 +141,8 @@ async def _post(
         raise NotDelivered(name, "its token holds what no header can: write it in ASCII") from None
     except AgentUnreachable:
         raise NotDelivered(name, "nothing that may be called is there") from None
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    # httpx leaves some of what TLS and names raise as it is.
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
         raise NotDelivered(name, f"it cannot be reached ({type(error).__name__})") from None
     if not 200 <= status < 300:
         raise NotDelivered(name, f"it answered {status}")
@@ -236,7 +240,7 @@ class Mail:
 
 def letter_of(alert: Mapping[str, Any], sender: str, to: str) -> EmailMessage:
     """The alert as a letter. What it may be ended by (`stop_post`) stands in its head, too (RFC 8058)."""
-    letter = EmailMessage()
+    letter = EmailMessage(_LETTER)
     letter["Subject"] = title_of(alert)
     letter["From"], letter["To"] = sender, to
     letter["Auto-Submitted"] = "auto-generated"  # or somebody's “I am on leave” comes back

@@ -7,7 +7,9 @@ one that is called (`leasehold.market.Dialling`). The certificate is the name's 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -19,6 +21,12 @@ from leasehold.market.wire import AgentUnreachable
 
 LONGEST_URL: Final = 500
 _HTTPS: Final = 443
+_NAME: Final = re.compile(
+    r"(?=.{1,254}\Z)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?"
+)
+"""What a resolver can be asked for; a name of other letters is written as `xn--…`."""
+_ESCAPE: Final = re.compile(r"%([0-9A-Fa-f]{2})?")
+_UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
 @dataclass(frozen=True)
@@ -31,29 +39,62 @@ class AlertReach:
     dialling: Dialling = field(default_factory=lambda: Dialling(resolve=resolver("alerts")))
 
     def checked(self, url: str) -> str:
-        """The URL, if alerts may go there as far as its text says. Raises InvalidInput."""
+        """The URL, if alerts may go there as far as its text says, as it is called then (`same_address`).
+
+        Raises InvalidInput.
+        """
         text = url.strip()
         try:
             parts = urlsplit(text)
-            host, port = parts.hostname or "", parts.port
-        except ValueError:
-            host, port = "", None
+            host, port, called = parts.hostname or "", parts.port, same_address(text)
+        except (ValueError, httpx.InvalidURL):
+            host, port, called = "", None, ""
         plain = text.isascii() and text.isprintable() and not set(" \\<>\"'") & set(text)
-        if not plain or not host or "@" in parts.netloc or len(text) > LONGEST_URL:
+        bracketed = "[" in parts.netloc if called else False
+        if not plain or not _is_host(host, bracketed) or "@" in parts.netloc or len(called) > LONGEST_URL:
             raise InvalidInput(
                 "That is no address of a web server;", "write it whole, as https://example.org/hook."
             )
         if f"{host}:{port}" in self.places:
-            return text
+            return called
         if parts.scheme != "https" or port not in (None, _HTTPS):
             raise InvalidInput(
                 "Alerts go to web servers by HTTPS alone, at its usual port;", "name one of those."
             )
-        return text
+        return called
 
     def transport(self) -> httpx.AsyncBaseTransport:
         """For one alert. What may not be called raises AgentUnreachable, before anything is."""
         return _Looked(self)
+
+
+def same_address(url: str) -> str:
+    """The URL as whatever means the same is written, too (RFC 3986, 6.2.2), without what is not sent.
+
+    Raises ValueError, httpx.InvalidURL.
+    """
+
+    def plain(escape: re.Match[str]) -> str:
+        if escape[1] is None:
+            raise ValueError("a lone % in an address")
+        letter = chr(int(escape[1], 16))
+        return letter if letter in _UNRESERVED else f"%{escape[1].upper()}"
+
+    # Escapes first: what they hide may be the dots that httpx takes out of a path.
+    path, _, query = _ESCAPE.sub(plain, url.partition("#")[0]).partition("?")
+    same = httpx.URL(f"{path}?{query}" if query else path)
+    if not same.host:  # reading it raises for an `xn--…` that is none, which httpx calls by no means
+        raise ValueError("an address without a host")
+    return str(same)
+
+
+def _is_host(host: str, bracketed: bool) -> bool:
+    if not bracketed:
+        return _NAME.fullmatch(host) is not None
+    try:
+        return "%" not in host and ip_address(host).version == 6
+    except ValueError:
+        return False
 
 
 class _Looked(httpx.AsyncBaseTransport):
@@ -65,7 +106,9 @@ class _Looked(httpx.AsyncBaseTransport):
         self._inner._pool._network_backend = TidyBackend()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        host, port = request.url.host, request.url.port
+        # As it is on the wire: `host` is what `xn--…` reads as, which a resolver may write otherwise again.
+        host = request.url.raw_host.decode("ascii")
+        port = request.url.port
         if f"{host}:{port}" not in self._reach.places:
             if request.url.scheme != "https" or port not in (
                 None,

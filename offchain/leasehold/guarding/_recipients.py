@@ -1,7 +1,7 @@
 """Where somebody wants to be told, as he says it to whoever guards for others.
 
 Such a place is a stranger's word. It may be anybody's: so it is asked for a code first (`confirmation`), and counted by
-whose it is (`key`, `site`) and not by how it is written.
+whose it may be (`key`, `site`) and not by how it is written; and refused as just this place (`place`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from leasehold.guarding._alerts import Alert, AlertKind
 from leasehold.guarding._channels import Channel, Mail, Ntfy, Webhook
-from leasehold.guarding._reach import LONGEST_URL, AlertReach
+from leasehold.guarding._reach import LONGEST_URL, AlertReach, same_address
 from leasehold.guarding._settings import MailServer
 from leasehold.market import InvalidInput, Json
 
@@ -70,6 +70,11 @@ class AlertRecipient(BaseModel):
                 raise InvalidInput("That is no mail address;", "write it as ada@example.org.")
         else:
             address = reach.checked(self.address or NTFY if self.way is AlertWay.NTFY else self.address)
+        if self.way is AlertWay.NTFY and urlsplit(address)[2:] not in (("", "", ""), ("/", "", "")):
+            raise InvalidInput(
+                "An ntfy server's address has nothing behind its host;",
+                "write it as https://ntfy.example.org, and the topic beside it.",
+            )
         return self.model_copy(update={"address": address})
 
     @property
@@ -80,14 +85,28 @@ class AlertRecipient(BaseModel):
         return (urlsplit(self.address).hostname or "").lower().rstrip(".")
 
     @property
+    def place(self) -> str:
+        """Just this place, by which it is refused: nobody has one that is another's, too. Nothing can be read in it."""
+        if self.way is AlertWay.MAIL:
+            return _digest("mail", self.site, self.address.rpartition("@")[0].lower())
+        parts = urlsplit(same_address(self.address))
+        return _digest("web", f"{self.site}:{parts.port or ''}", f"{self._path}?{parts.query}")
+
+    @property
     def key(self) -> str:
-        """By which it is counted: the same for whatever arrives at the same person's. Nothing can be read in it."""
-        where = self.topic
+        """By which it is counted: the same for whatever may arrive at the same person's, and at others', too. Nothing
+        can be read in it.
+        """
         if self.way is AlertWay.MAIL:  # one box has a thousand such names
-            where = self.address.rpartition("@")[0].partition("+")[0].replace(".", "").lower()
-        elif self.way is AlertWay.WEBHOOK:
-            where = urlsplit(self.address).path
-        return sha256(f"{self.way} {self.site} {where}".encode()).hexdigest()
+            box = self.address.rpartition("@")[0].partition("+")[0].replace(".", "").lower()
+            return _digest("mail", self.site, box)
+        return _digest("web", self.site, self._path.partition(";")[0].rstrip("/").lower())
+
+    @property
+    def _path(self) -> str:
+        """On a web server. A topic of ntfy has one, too, at which others post to it."""
+        path = urlsplit(same_address(self.address)).path
+        return re.sub("/+", "/", f"/{self.topic if self.way is AlertWay.NTFY else path}")
 
     @property
     def shown(self) -> str:
@@ -104,6 +123,10 @@ class AlertRecipient(BaseModel):
             token = _Known(self.token) if self.token else None
             return Ntfy(self.address, self.topic, token, reach=reach)
         return None if server is None else Mail(server, self.address)
+
+
+def _digest(*parts: str) -> str:
+    return sha256(" ".join(parts).encode()).hexdigest()
 
 
 def confirmation(account: str, site: str, code: str, now: int) -> dict[str, Json]:

@@ -33,8 +33,17 @@ _FIRST_PORT: Final = 1024
 _NEVER: Final = tuple(
     map(
         ip_network,
-        # Link-local, and where clouds hand out credentials though the address is not: Amazon's in IPv6, Alibaba's.
-        ("169.254.0.0/16", "fe80::/10", "fd00:ec2::254/128", "100.100.100.200/32", "0.0.0.0/8", "::/128"),
+        # Link-local, and where clouds hand out credentials though the address is not: Amazon's in IPv6, Alibaba's,
+        # and Azure's, which is of the public internet to look at.
+        (
+            "169.254.0.0/16",
+            "fe80::/10",
+            "fd00:ec2::254/128",
+            "100.100.100.200/32",
+            "168.63.129.16/32",
+            "0.0.0.0/8",
+            "::/128",
+        ),
     )
 )
 _CARRIERS: Final = tuple(

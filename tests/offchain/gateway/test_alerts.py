@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import ssl
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+import structlog
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -29,6 +31,7 @@ from leasehold.gateway._gateway_tables import create_tables, recipients, state_e
 from leasehold.gateway._recipients import HeldRecipient, Recipients
 from leasehold.gateway._watching import DAILY, Watching, Ways
 from leasehold.guarding import WATCHED_KINDS, AlertKind, AlertReach, AlertRecipient, AlertWishes, LeaseFund
+from leasehold.guarding._channels import Webhook
 from leasehold.guarding._settings import KeepSettings
 
 from .conftest import HOUR, NOW, OTHER, TENANT, TERMS, UNIT, World
@@ -461,3 +464,58 @@ async def test_a_recipient_that_hangs_holds_up_no_other(watch: Watch) -> None:
         await watch.watching.close()
         looking.cancel()
         await asyncio.gather(looking, return_exceptions=True)
+
+
+async def test_a_recipient_at_whom_something_breaks_ends_nobody_elses_watch(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """He chose the place: the watch goes on, the others are told, and the log is not filled with his."""
+    for id_ in "abcd":
+        await watch.add(id_=id_)
+    await watch.world.open(7)
+    told, broken = watching.told, ["note", "send"]
+    send, get = Webhook.send, watch.held.get
+
+    def breaks(remembered: Any, *rest: Any, **more: Any) -> Any:
+        if "note" in broken:
+            broken.remove("note")
+            raise KeyError("what nobody thought of")
+        return told(remembered, *rest, **more)
+
+    async def breaks_too(self: Webhook, alert: Mapping[str, Any]) -> None:
+        if self.url.endswith("/b") and "send" in broken:
+            raise ssl.SSLError("what nobody thought of")
+        await send(self, alert)
+
+    monkeypatch.setattr(watching, "told", breaks)
+    monkeypatch.setattr(Webhook, "send", breaks_too)
+    with structlog.testing.capture_logs() as said:
+        assert await watch.look() == ["end-near"] * 2
+        assert await watch.look(400) == ["end-near"]  # whom it was noted for only now
+    assert [line["event"] for line in said].count("gateway.told_nothing") == 1
+    held = await get("b" * 22)
+    assert held is not None
+    assert held.failing == "This gateway cannot send to that place"
+    broken.clear()
+    assert await watch.look(4_000) == ["end-near"]
+
+
+async def test_who_breaks_each_time_is_logged_once_and_starves_nobody(
+    watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for id_ in "abc":
+        await watch.add(id_=id_)
+    await watch.world.open(7)
+    deliver = Watching._deliver
+
+    async def breaks(self: Watching, recipient: str) -> None:
+        if recipient[0] in "ab":
+            raise KeyError(recipient)
+        await deliver(self, recipient)
+
+    monkeypatch.setattr(Watching, "_deliver", breaks)
+    with structlog.testing.capture_logs() as said:
+        for _ in range(3):
+            await watch.look()
+    assert watch.kinds() == ["end-near"]
+    assert [line["event"] for line in said].count("gateway.told_nothing") == 2

@@ -129,6 +129,17 @@ async def test_no_letter_has_more_heads_than_it_should() -> None:
     assert letter["Bcc"] is None
 
 
+async def test_a_letters_head_is_on_the_wire_as_mail_programs_read_it() -> None:
+    """A long line would be folded into an encoded word, which is no address to end it at (RFC 8058)."""
+    stop = f"https://gateway.leasehold-pool.example.org/api/v1/alerts/stop/{'T' * 43}"
+    async with edge(takes_mail()) as server:
+        await mail(server.port).send({**ALERT, "stop": f"https://g.example/{'x' * 900}", "stop_post": stop})
+    head, _, body = server.heard[0][1].partition(b"\r\n\r\n")
+    assert f"List-Unsubscribe: <{stop}>".encode() in head.split(b"\r\n")
+    assert b"=?" not in head
+    assert max(map(len, head.split(b"\r\n") + body.split(b"\r\n"))) <= 998
+
+
 @pytest.mark.parametrize("word", [b"MAIL", b"RCPT"])
 async def test_a_server_that_refuses_a_letter(word: bytes) -> None:
     async with edge(takes_mail(word)) as server:

@@ -38,6 +38,47 @@ def test_no_letter_goes_to_more_or_other_boxes_than_one(address: str) -> None:
         made(way="mail", address=address)
 
 
+HOOKS = (
+    "https://example.org/hook", "https://EXAMPLE.org:443/hook", "https://example.org./hook#2",
+    "https://example.org//hook", "https://example.org/%68ook", "https://example.org/./hook?",
+    "https://example.org/a/%2e%2E/hook",
+)  # fmt: skip
+TOPICS = (
+    {"topic": "mine"},
+    {"topic": "mine", "address": "https://ntfy.sh/"},
+    {"topic": "mine", "token": "t"},
+)
+
+
+def test_who_refuses_refuses_what_is_his_however_it_is_written_and_nobody_elses() -> None:
+    """Else whoever has a place that is counted with another's refuses that for everybody."""
+    ones = {made(way="webhook", address=address).place for address in HOOKS}
+    assert ones == {made(way="ntfy", address="https://example.org", topic="hook").place}
+    assert len({made(way="ntfy", **topic).place for topic in TOPICS}) == 1
+    assert len({made(way="mail", address=name).place for name in ("Ada.B@X.org", "ada.b@x.org")}) == 1
+    paths = "hook", "hook;a", "hook?a", "hook?b", "Hook", "hook%2fa", "hook/a", "hook/"
+    others = [
+        *({"way": "webhook", "address": f"https://example.org/{path}"} for path in paths),
+        {"way": "ntfy", "topic": "hook"}, {"way": "ntfy", "topic": "Hook"},
+        *({"way": "mail", "address": f"{box}@example.org"} for box in ("ada.b", "adab", "ada.b+1")),
+    ]  # fmt: skip
+    assert len({made(**fields).place for fields in others}) == len(others)
+
+
+@pytest.mark.parametrize("address", HOOKS)
+def test_what_is_called_is_what_is_compared(address: str) -> None:
+    """No server reads another place in an address than this."""
+    called = made(way="webhook", address=address).address
+    assert called.replace("//hook", "/hook").replace("org.", "org") == "https://example.org/hook"
+
+
+@pytest.mark.parametrize("behind", ["evestopic", "?x", "a/../b", "%61", "//"])
+def test_an_ntfy_server_has_no_path(behind: str) -> None:
+    """There a message goes to that, whatever topic it names."""
+    with pytest.raises(InvalidInput, match="nothing behind its host"):
+        made(way="ntfy", address=f"https://ntfy.sh/{behind}", topic="adas")
+
+
 def test_one_box_is_one_however_it_is_written() -> None:
     written = (
         "ada.lovelace@example.org",
@@ -46,14 +87,10 @@ def test_one_box_is_one_however_it_is_written() -> None:
         "a.dalovelace+x@example.org",
     )
     assert len({made(way="mail", address=address).key for address in written}) == 1
-    hooks = ("https://example.org/hook", "https://EXAMPLE.org:443/hook?1", "https://example.org./hook#2")
-    assert len({made(way="webhook", address=address).key for address in hooks}) == 1
-    topics = (
-        {"topic": "mine"},
-        {"topic": "mine", "address": "https://ntfy.sh/"},
-        {"topic": "mine", "token": "t"},
-    )
-    assert len({made(way="ntfy", **topic).key for topic in topics}) == 1
+    hooks = [*HOOKS, "https://example.org/hook?1", "https://example.org/hook;a", "https://example.org/Hook/"]
+    keys = {made(way="webhook", address=address).key for address in hooks}
+    assert keys == {made(way="ntfy", address="https://example.org", topic="hook").key}
+    assert len({made(way="ntfy", **topic).key for topic in TOPICS}) == 1
     assert made(way="ntfy", topic="mine").key != made(way="ntfy", topic="other").key
     assert made(way="webhook", address="https://example.org/a").site == "example.org"
 
@@ -94,7 +131,7 @@ async def test_a_place_is_told_by_its_way_with_the_link_that_ends_it() -> None:
         )
         for place in (
             {"way": "webhook", "address": web.url},
-            {"way": "ntfy", "address": web.url, "topic": "mine"},
+            {"way": "ntfy", "address": web.url.removesuffix("/hook"), "topic": "mine"},
             {"way": "mail", "address": "ada@example.org"},
         ):
             channel = AlertRecipient.model_validate(place).checked(reach).channel("secret", reach, server)

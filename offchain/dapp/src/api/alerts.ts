@@ -46,7 +46,6 @@ export const alerts = {
   /** Brings that code. */
   confirm: (id: string, code: string): Promise<ToldPlace> => gateway.post<ToldPlace>(`${one(id)}/code`, { code }),
   remove: async (id: string): Promise<void> => void (await gateway.send("DELETE", one(id))),
-  /** For whoever has the link of a message that came there. */
-  stop: async (token: string): Promise<void> =>
-    void (await gateway.send("POST", `alerts/stop/${encodeURIComponent(token)}`)),
+  /** For whoever has the link of a message that came there: it leads to the gateway that sent it. */
+  stop: (token: string): Promise<void> => gateway.sendHome("POST", `alerts/stop/${encodeURIComponent(token)}`),
 };

@@ -35,7 +35,12 @@ export function isAlone(): boolean {
 export function gatewayAddress(): string {
   const address = named();
   const chosen = address === null ? null : canonical(address);
-  return chosen ?? new URL("./", document.baseURI.split(/[?#]/)[0]).href;
+  return chosen ?? servedBy();
+}
+
+/** Who served the page. Ends with `/`. */
+function servedBy(): string {
+  return new URL("./", document.baseURI.split(/[?#]/)[0]).href;
 }
 
 /** Chooses another gateway, for a page that was served by IPFS; `none` goes on by the chain alone, `null` goes back to who
@@ -108,6 +113,17 @@ async function send(method: string, path: string, { body, headers, query, signal
   return response;
 }
 
+/** A request without a body or a session to who served the page, whichever gateway was chosen: for links of its own, which
+ * hold what is nobody else's business. Throws a Problem. */
+async function sendHome(method: string, path: string): Promise<void> {
+  const response = await fetched(new URL(PREFIX + path, servedBy()).href, {
+    method,
+    credentials: "omit",
+    headers: { accept: "application/json" },
+  });
+  if (!response.ok) throw await refused(response);
+}
+
 /** Brings a document and reads the answer. Throws a Problem, as `get` does. */
 async function post<Answer>(path: string, document: object): Promise<Answer> {
   return (await (await send("POST", path, { body: document })).json()) as Answer;
@@ -140,9 +156,13 @@ async function reached(address: string, signal?: AbortSignal, more: RequestInit 
   const bearer = token === null ? {} : { authorization: `Bearer ${token}` };
   // A token is sent where it is from, and nowhere else that a gateway may lead to.
   const alone: RequestInit = token === null ? {} : { credentials: "omit", redirect: "error" };
+  const headers = { accept: "application/json", ...bearer, ...more.headers };
+  return await fetched(address, { ...more, ...alone, headers, signal: signal ?? null });
+}
+
+async function fetched(address: string, request: RequestInit): Promise<Response> {
   try {
-    const headers = { accept: "application/json", ...bearer, ...more.headers };
-    return await fetch(address, { ...more, ...alone, headers, signal: signal ?? null });
+    return await fetch(address, request);
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new Problem(
@@ -172,4 +192,4 @@ function without(sentence: string, advice: string): string {
   return `${sentence.slice(0, -advice.length).replace(/[\s:;,.]+$/, "")}.`;
 }
 
-export const gateway = { url, socket, get, post, send, text };
+export const gateway = { url, socket, get, post, send, sendHome, text };

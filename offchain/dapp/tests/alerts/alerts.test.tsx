@@ -5,6 +5,7 @@ import userEvent from "@testing-library/user-event";
 import { MemoryRouter, Route, Routes } from "react-router";
 import { beforeEach, expect, test, vi } from "vitest";
 import type { ToldPlace } from "../../src/api/alerts";
+import { chooseGateway } from "../../src/api/gateway";
 import StopPage from "../../src/pages/alerts/StopPage";
 import { TellMe } from "../../src/pages/leases/TellMe";
 import { flaws } from "../given/axe";
@@ -27,13 +28,16 @@ const PLACE: ToldPlace = {
 
 let places: ToldPlace[];
 let signedIn: string | null;
+let asked: string[];
 let sent: { method: string; path: string; body: unknown }[];
 
 beforeEach(() => {
   places = [];
   signedIn = tenant.address;
   sent = [];
+  asked = [];
   vi.stubGlobal("fetch", async (address: string, init?: RequestInit) => {
+    asked.push(address);
     const path = new URL(address).pathname.replace("/api/v1/", "");
     const method = init?.method ?? "GET";
     if (method !== "GET") sent.push({ method, path, body: init?.body ? JSON.parse(String(init.body)) : null });
@@ -137,17 +141,23 @@ test.each([null, STRANGER])("who is not signed in (%s) sees nobody's places", as
   expect(within(container).queryByText("example.org/…")).toBeNull();
 });
 
-test("a link that is opened ends nothing; its button does", async () => {
-  render(
-    <MemoryRouter initialEntries={["/alerts/stop/t0ken"]}>
-      <Routes>
-        <Route path="/alerts/stop/:token" element={<StopPage />} />
-      </Routes>
-    </MemoryRouter>,
-  );
-  const stop = await screen.findByRole("button", { name: "Send nothing more there" });
-  expect(sent).toEqual([]);
-  await userEvent.click(stop);
-  expect(await screen.findByText("Nothing more is sent there")).toBeTruthy();
-  expect(sent).toEqual([{ method: "POST", path: "alerts/stop/t0ken", body: null }]);
-});
+test.each([null, "https://elsewhere.example/", "none"])(
+  "a link that is opened ends nothing; its button does, at who served it, where %s was chosen",
+  async (chosen) => {
+    chooseGateway(chosen);
+    render(
+      <MemoryRouter initialEntries={["/alerts/stop/t0ken"]}>
+        <Routes>
+          <Route path="/alerts/stop/:token" element={<StopPage />} />
+        </Routes>
+      </MemoryRouter>,
+    );
+    const stop = await screen.findByRole("button", { name: "Send nothing more there" });
+    expect(sent).toEqual([]);
+    await userEvent.click(stop);
+    expect(await screen.findByText("Nothing more is sent there")).toBeTruthy();
+    expect(sent).toEqual([{ method: "POST", path: "alerts/stop/t0ken", body: null }]);
+    expect(asked).toEqual(["http://localhost:3000/api/v1/alerts/stop/t0ken"]);
+    chooseGateway(null);
+  },
+);

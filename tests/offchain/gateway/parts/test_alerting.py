@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
@@ -15,13 +16,22 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from devnet.edges import Edge, answers, edge, takes_mail
 from leasehold.gateway import _alerting
-from leasehold.gateway._alerting import Alerting, ConfirmationBounds
+from leasehold.gateway._alerting import DAY, Alerting, ConfirmationBounds
 from leasehold.gateway._gateway_tables import recipients, refused_recipients
-from leasehold.gateway._recipients import CODE_SECONDS, MOST_EACH, MOST_TRIES, REFUSED_SECONDS, Recipients
+from leasehold.gateway._recipients import (
+    CODE_SECONDS,
+    MOST_EACH,
+    MOST_TRIES,
+    REFUSED_SECONDS,
+    HeldRecipient,
+    Recipients,
+)
 from leasehold.gateway._sessions import SessionStore
 from leasehold.gateway._signing_in import SigningIn
 from leasehold.gateway._watching import Ways
-from leasehold.guarding import AlertReach, MailServer
+from leasehold.guarding import AlertKind, AlertReach, AlertRecipient, AlertWishes, MailServer
+from leasehold.guarding._channels import Webhook
+from leasehold.rates import RateLimit, TokenBuckets
 
 from .conftest import ORIGIN
 
@@ -81,15 +91,16 @@ class Desk:
 BOUNDS = ConfirmationBounds(account=8, network=12, place=3, site=40, strangers=30, altogether=60)
 
 
+async def nobody(account: str, digest: bytes, proof: bytes) -> bool:
+    return False
+
+
 @pytest.fixture
 async def desk(
     engine: AsyncEngine,
     app_of: Callable[..., FastAPI],
     browse: Callable[..., httpx.AsyncClient],
 ) -> AsyncIterator[Desk]:
-    async def nobody(account: str, digest: bytes, proof: bytes) -> bool:
-        return False
-
     clock, caller, leased = Clock(), ["somewhere"], {ADA, BOB}
     signing_in = SigningIn(engine, origins=(ORIGIN,), chain_id=1, is_authorized=nobody, now=clock)
     async with edge(answers("204 No Content")) as hook, edge(takes_mail()) as post:
@@ -241,6 +252,65 @@ async def test_one_place_gets_few_codes_whoever_asks_and_however_it_is_written(d
     assert len(desk.post.heard) == BOUNDS.place
 
 
+async def test_whatever_keeps_the_code_from_going_out_keeps_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def breaks(self: Webhook, alert: object) -> None:
+        raise KeyError("what nobody thought of")
+
+    monkeypatch.setattr(Webhook, "send", breaks)
+    assert code_of(await desk.add()) == "409 nothing-sent"
+    assert await desk.listed() == []
+
+
+async def test_a_place_is_no_more_often_asked_by_another_way_or_spelling(desk: Desk) -> None:
+    url, sent = desk.hook.url, 0
+    spelled = "/hook", "//hook", "/%68ook", "/./hook"
+    places = [
+        *({"way": "ntfy", "address": url, "topic": f"t{number}"} for number in range(4)),
+        *({"way": "webhook", "address": url.replace("/hook", path)} for path in spelled),
+        *({"way": "webhook", "address": f"{url};{number}"} for number in range(4)),
+        {"way": "ntfy", "address": url.removesuffix("/hook"), "topic": "hook"},
+    ]  # fmt: skip
+    for number, to in enumerate(places):
+        desk.caller[0] = f"network {number}"
+        await desk.sign_in(f"0x{number:040x}")
+        sent += (await desk.add(to=to)).status_code == 201
+    assert sent == len(desk.hook.heard) == BOUNDS.place
+
+
+async def test_nobody_refuses_anothers_place_by_his_own(desk: Desk) -> None:
+    """Though both are counted as one."""
+    server = desk.hook.url.removesuffix("/hook")
+    for eves, adas in (
+        (
+            {"way": "ntfy", "address": f"{server}/evestopic", "topic": "adas"},
+            {"way": "ntfy", "address": server, "topic": "adas"},
+        ),
+        tuple({"way": "webhook", "address": f"{server}/send?token={name}"} for name in ("eve", "ada")),
+        tuple({"way": "mail", "address": f"{name}@example.org"} for name in ("ada.b", "adab")),
+    ):
+        await desk.sign_in(BOB)
+        added = await desk.add(to=eves)
+        async with desk.engine.connect() as connection:
+            stops = (
+                await connection.execute(select(recipients.c.stop).where(recipients.c.account == BOB))
+            ).scalars()
+            for stop in stops.all():
+                assert (await desk.page.post(f"{PATH}/stop/{stop}")).status_code == 204
+        assert (await desk.add(to=eves)).status_code == (409 if added.status_code == 201 else 400)
+        await desk.sign_in(ADA)
+        assert (await desk.add(to=adas)).status_code == 201
+
+
+@pytest.mark.parametrize(
+    "host", ["xn--ls8h.invalid", "xn--.invalid", "a..invalid", "*.invalid", "a" * 64 + ".org"]
+)
+async def test_a_name_that_means_nothing_is_refused_and_not_kept(desk: Desk, host: str) -> None:
+    assert (await desk.add(to={"way": "webhook", "address": f"https://{host}/x"})).status_code in (400, 409)
+    assert await desk.listed() == []
+
+
 async def test_adding_and_removing_sends_no_more_than_adding(desk: Desk) -> None:
     for _ in range(6):
         answer = await desk.add()
@@ -327,11 +397,55 @@ async def test_a_link_that_nobody_has_ends_nothing_and_says_no_more(desk: Desk) 
     assert len(await desk.listed()) == 1
 
 
+async def test_a_link_leads_to_the_gateway_and_to_no_page_elsewhere(
+    desk: Desk, app_of: Callable[..., FastAPI], browse: Callable[..., httpx.AsyncClient]
+) -> None:
+    """Nor to what its caller says that the gateway is: letters go out under the operator's name."""
+    page, own = "https://app.example", "http://127.0.0.1:8080"
+    signing_in = SigningIn(
+        desk.engine, origins=(), elsewhere=(page,), chain_id=1, is_authorized=nobody, now=desk.clock
+    )
+    desk.alerting._sites = ()
+    token, _ = await SessionStore(desk.engine).begin(BOB, page, desk.clock(), elsewhere=True)
+    async with browse(app_of([_alerting.router], desk.alerting, signing_in), page, own) as elsewhere:
+        elsewhere.headers["authorization"] = f"Bearer {token}"
+        body = {"to": {"way": "webhook", "address": desk.hook.url}, "kinds": ["notice"]}
+        answer = await elsewhere.post(PATH, json=body, headers={"host": "evil.example"})
+        assert code_of(answer) == "403 foreign-origin"
+        assert (await elsewhere.post(PATH, json=body)).status_code == 201
+    (told,) = (json.loads(body) for _, body in desk.hook.heard)
+    for link in (told["stop"], told["stop_post"]):
+        assert link.startswith(f"{own}/")
+    assert page not in told["said"]
+
+
 async def test_an_account_has_five_places_and_each_once(desk: Desk) -> None:
     for number in range(MOST_EACH):
         await desk.added(f"/{number}")
     assert code_of(await desk.add("/0")) == "409 conflict"
     assert code_of(await desk.add("/5")) == "403 quota-used"
+
+
+async def test_an_account_that_asks_at_once_has_five_places_too(desk: Desk) -> None:
+    def made(number: int) -> HeldRecipient:
+        to = AlertRecipient.model_validate({"way": "webhook", "address": f"{desk.hook.url}/{number}"})
+        wishes = AlertWishes(frozenset({AlertKind.NOTICE}))
+        return HeldRecipient(f"{number:022}", ADA, to, "s", ORIGIN, f"{number:043}", wishes, 1_000)
+
+    adding = (desk.held.add(made(number), "code", stranger=True) for number in range(12))
+    kept = [one is None for one in await asyncio.gather(*adding, return_exceptions=True)]
+    assert kept.count(True) == len(await desk.held.of(ADA)) == MOST_EACH
+
+
+async def test_webhooks_to_a_mail_domain_use_up_none_of_its_letters(desk: Desk) -> None:
+    desk.alerting._counts["site"] = TokenBuckets(RateLimit(1, DAY), desk.clock, 64)
+    for path in ("/a", "/b"):
+        await desk.add(path)
+    assert len(desk.hook.heard) == 1
+    host = AlertRecipient.model_validate({"way": "webhook", "address": "https://example.org/x"})
+    desk.alerting._count(BOB, "another", host, stranger=False)
+    assert (await desk.add(to={"way": "mail", "address": "ada@example.org"})).status_code == 201
+    assert code_of(await desk.add(to={"way": "mail", "address": "bob@example.org"})) == "429 busy"
 
 
 # ------------------------------------------------------------------------------------------------ what it would reach
