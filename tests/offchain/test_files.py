@@ -18,6 +18,7 @@ OTHERS = {
     "agent/leasehold_agent/cards/_mps_groups.py": "the kernel's control groups",
     "agent/leasehold_agent/chain/_sentinel.py": "a setting of the kernel's",
     "agent/leasehold_agent/host/_disk_reserve.py": "room on the disk",
+    "agent/leasehold_agent/host/_unpacker.py": "a tenant's code, into a container that has never run",
     "offchain/leasehold/datasets/_tree_unpack.py": "a tenant's volume, file by file, where nothing is yet",
 }
 
