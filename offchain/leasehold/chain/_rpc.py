@@ -369,8 +369,8 @@ def _told(endpoint: Endpoint, error: Exception) -> str:
 
 
 def _host(endpoint: Endpoint) -> str:
-    """For people. The host alone: an address may hold the key of whoever pays for it. A client of somebody's own that has
-    none is called by its class.
+    """For people. The host alone: an address may hold the key of whoever pays for it. A client of somebody's own that
+    has none is called by its class.
     """
     if endpoint.url.isidentifier():
         return endpoint.url
