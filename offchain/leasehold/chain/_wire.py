@@ -95,10 +95,12 @@ class HttpWire:
 
     def _opened(self) -> "ClientSession":
         if self._session is None:
-            from aiohttp import ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+            from aiohttp import ClientSession, ClientTimeout, DummyCookieJar
+
+            from leasehold.chain._kept_connections import KeptConnections
 
             self._session = ClientSession(
-                connector=TCPConnector(ssl=self._trusted(), keepalive_timeout=_IDLE_SECONDS),
+                connector=KeptConnections(ssl=self._trusted(), keepalive_timeout=_IDLE_SECONDS),
                 headers=_HEADERS,
                 cookie_jar=DummyCookieJar(),
                 timeout=ClientTimeout(total=None),  # whoever asks says how long

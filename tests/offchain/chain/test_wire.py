@@ -96,6 +96,47 @@ async def test_an_answer_comes_whole_and_its_connection_is_kept(wire: HttpWire) 
     assert b"content-type: application/json" in first.lower()
 
 
+@pytest.mark.parametrize("unasked", [1, 100_000], ids=["one", "many"])
+async def test_what_comes_unasked_is_nobody_s_answer(wire: HttpWire, unasked: int) -> None:
+    """A node that goes on talking on a connection that waits fills no memory, and answers no later call by it."""
+    waits, ended = asyncio.Event(), asyncio.Event()
+    calls = 0
+
+    async def serve(head: bytes, writer: asyncio.StreamWriter) -> None:
+        nonlocal calls
+        calls += 1
+        writer.write(whole(str(calls).encode()))
+        if calls > 1:
+            return
+        await asyncio.sleep(
+            0.1
+        )  # until it waits: what comes along with an answer ends the connection by itself
+        try:
+            for _ in range(unasked):
+                writer.write(whole(b"unasked"))
+                await writer.drain()
+        finally:
+            ended.set()
+
+    async with node(serve) as url:
+        assert (await wire.post(url, b"", MOST)).body == b"1"
+        waits.set()
+        async with asyncio.timeout(60):
+            await ended.wait()
+        for _ in range(LONGEST):
+            await asyncio.sleep(0)
+        if unasked > 1:
+            assert not any(kept[0].is_connected() for kept in kept_of(wire)), "it was hung up on"
+        assert (await wire.post(url, b"", MOST)).body == b"2"
+
+
+def kept_of(wire: HttpWire) -> list[Any]:
+    """The connections that wait, each with since when."""
+    assert wire._session is not None
+    assert wire._session.connector is not None
+    return [kept for several in wire._session.connector._conns.values() for kept in several]
+
+
 async def test_what_was_packed_is_unpacked_as_far_as_it_may_go(wire: HttpWire) -> None:
     packed = gzip.compress(b"x" * MOST)
     async with node(saying(whole(packed, "content-encoding: gzip"))) as url:
