@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 import orjson
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -26,7 +29,6 @@ from leasehold_agent.api._upload_routes import router as upload
 from leasehold_agent.api._volume_routes import router as volume
 
 ROUTERS = (public, upload, lease, power, volume, checkpoint, commit, code, stream, audit)
-"""Made once for all applications: to take a route's function apart is most of what it costs to begin one."""
 
 _DESCRIPTION = """\
 What a machine's agent does for the tenants of its leases.
@@ -47,7 +49,34 @@ and `{"eof": true}`; the last frame of the agent is `{"exit": n}`, or `{"error":
 
 def create_app(api: Api) -> FastAPI:
     """The API as an ASGI application."""
-    app = FastAPI(
+    app = _empty()
+    app.openapi = _described  # type: ignore[method-assign]  # as FastAPI's own guide does it
+    app.state.api, app.state.announced = api, Announced()
+    app.add_middleware(LastResort)
+    app.add_middleware(Audited, audit=lambda: api.audit, now=lambda: api.context.now())
+    app.add_middleware(Gate, known=api.admission.known)
+    for kind in (AgentError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, answer)
+    # The routers' own routes: to include them takes each function apart once more, most of what an application costs.
+    app.router.routes.extend(route for router in ROUTERS for route in router.routes)
+    return app
+
+
+def openapi(app: FastAPI) -> bytes:
+    """The API's description as committed in docs/reference/agent-api.json."""
+    return orjson.dumps(app.openapi(), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n"
+
+
+@cache
+def _described() -> dict[str, Any]:
+    app = _empty()
+    for router in ROUTERS:
+        app.include_router(router)  # so that each operation says how it refuses
+    return app.openapi()
+
+
+def _empty() -> FastAPI:
+    return FastAPI(
         title="Leasehold agent",
         version="1",
         description=_DESCRIPTION,
@@ -58,17 +87,3 @@ def create_app(api: Api) -> FastAPI:
             "default": {"model": Problem, "content": {MEDIA_TYPE: {}}, "description": "Refused, and why"}
         },
     )
-    app.state.api, app.state.announced = api, Announced()
-    app.add_middleware(LastResort)
-    app.add_middleware(Audited, audit=lambda: api.audit, now=lambda: api.context.now())
-    app.add_middleware(Gate, known=api.admission.known)
-    for kind in (AgentError, RequestValidationError, HTTPException):
-        app.add_exception_handler(kind, answer)
-    for router in ROUTERS:
-        app.include_router(router)
-    return app
-
-
-def openapi(app: FastAPI) -> bytes:
-    """The API's description as committed in docs/reference/agent-api.json."""
-    return orjson.dumps(app.openapi(), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n"
