@@ -1,8 +1,10 @@
 """Fixtures that every area shares: a chain of one's own, bare or with a pool on it."""
 
+import fcntl
 import gc
 import os
 import signal
+import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 from hypothesis import HealthCheck, settings
 
+from devnet import copies
 from devnet.anvil import Anvil
 from devnet.contracts import deploy_fast
 from devnet.pool import PoolChain
@@ -40,16 +43,25 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     return None
 
 
+def pytest_addoption(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.register(copies)
+
+
+def pytest_configure() -> None:
+    gc.disable()  # what is imported and collected stays: docs/decisions/0352
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Files of the long areas first, in a worker of several; else as they stand, cheapest first."""
-    if hasattr(config, "workerinput"):
+    """Files of the long areas first, where several run side by side; else as they stand, cheapest first."""
+    if config.option.copies > 1:
         items.sort(key=lambda item: _rank(item.path))
 
 
 def pytest_collection_finish() -> None:
-    """What has been imported and collected stays, and no collection of garbage looks through it again."""
+    """What has been imported and collected stays, and no collection of garbage looks through it, then or later."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 NO_TIME = "there was no time left for it"
@@ -108,11 +120,20 @@ def postgres_url(postgres: Postgres) -> str:
 
 @pytest.fixture(scope="session")
 def pool_state(tmp_path_factory: pytest.TempPathFactory) -> PoolState:
-    """Deploys once; what is started from it costs 0.1 s."""
-    folder = tmp_path_factory.mktemp("pool")
-    with Anvil() as chain:
-        deployment = deploy_fast(chain.url, folder)
-        return PoolState(chain.save(folder / "state.json"), deployment)
+    """Deploys once, for all copies of this process; what is started from it costs 0.1 s."""
+    folder = copies.common_folder(tmp_path_factory) / "pool"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # who comes later finds it made
+        made = folder / "made"
+        if not made.exists():
+            making = Path(tempfile.mkdtemp(dir=folder))
+            with Anvil() as chain:
+                deploy_fast(chain.url, making)
+                chain.save(making / "state.json")
+            making.rename(made)
+    (deployment,) = made.glob("[0-9]*.json")
+    return PoolState(made / "state.json", deployment)
 
 
 @pytest.fixture

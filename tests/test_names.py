@@ -6,10 +6,14 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+
+from syntax import nodes
+
+pytestmark = pytest.mark.together("syntax")
 
 ROOT = Path(__file__).parents[1]
 SIGNED = "offchain/leasehold/chain/_typed.py"
@@ -37,7 +41,7 @@ def test_no_class_is_called_as_another() -> None:
             file = path.relative_to(ROOT).as_posix()
             if file == SIGNED or "_generated" in path.parts:
                 continue
-            for node in ast.walk(ast.parse(path.read_text())):
+            for node in nodes(path.read_text()):
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     places[node.name].add(file)
     assert {name: files for name, files in places.items() if len(files) > 1} == {}
@@ -45,12 +49,12 @@ def test_no_class_is_called_as_another() -> None:
 
 @pytest.mark.parametrize("package", NAMED_BY_NOUNS)
 def test_what_is_bound_is_named_by_its_noun(package: str) -> None:
-    files = {path: ast.parse(path.read_text()) for path in (ROOT / package).rglob("*.py")}
+    files = list((ROOT / package).rglob("*.py"))
     assert files
     assert [
         f"{path.relative_to(ROOT)}:{line}: {name}"
-        for path, tree in files.items()
-        for line, name in _bindings(tree)
+        for path in files
+        for line, name in _bindings(nodes(path.read_text()))
         if name in NO_NOUNS
     ] == []
 
@@ -82,13 +86,13 @@ match a:
 match a:
     case {**each}: pass
 """
-    bound = [line for line, name in _bindings(ast.parse(source)) if name == "each"]
+    bound = [line for line, name in _bindings(nodes(source)) if name == "each"]
     assert len(set(bound)) == source.count("each")
 
 
-def _bindings(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Every name that is bound below `tree`, with its line; attributes are not names."""
-    for node in ast.walk(tree):
+def _bindings(tree: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    """Every name that is bound there, with its line; attributes are not names."""
+    for node in tree:
         match node:
             case (
                 ast.Name(id=name, ctx=ast.Store())

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import AsyncIterator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -84,44 +85,56 @@ def extended(kind: bytes, size: int = 512) -> bytes:
 
 
 SMALL = tar(file=b"small")
-BOMB = tar(zeros=bytes(64 * MIB))
+
+
+@cache
+def bomb() -> bytes:
+    return tar(zeros=bytes(64 * MIB))
+
+
+@cache
+def compressed_bomb() -> bytes:
+    return gzip.compress(bomb(), 1)
+
+
+# Each is made by its test: what is made here every process makes that collects the tests.
 LARGE = {
-    "a layer that is a bomb": image([gzip.compress(BOMB)]),
-    "a layer that is large": image([BOMB]),
-    "all of it a bomb": gzip.compress(image([BOMB])),
-    "one layer again and again": image([tar(zeros=bytes(MIB))], named=["layer0"] * 64),
-    "a bomb beside the image": image([SMALL], extra={"other": gzip.compress(BOMB)}),
-    "a bomb behind the end of its layer": image([gzip.compress(SMALL + bytes(64 * MIB))]),
+    "a layer that is a bomb": lambda: image([compressed_bomb()]),
+    "a layer that is large": lambda: image([bomb()]),
+    "all of it a bomb": lambda: gzip.compress(image([bomb()]), 1),
+    "one layer again and again": lambda: image([tar(zeros=bytes(MIB))], named=["layer0"] * 64),
+    "a bomb beside the image": lambda: image([SMALL], extra={"other": compressed_bomb()}),
+    "a bomb behind the end of its layer": lambda: image([gzip.compress(SMALL + bytes(64 * MIB), 1)]),
 }
 USELESS = {
-    "no archive": b"junk",
-    "empty": b"",
-    "a sparse file": image([sparse(1 << 40)]),
-    "no layer of that name": image([SMALL], named=["layer7"]),
-    "a layer that is none": image([b"junk"]),
-    "a layer by xz": image([b"\xfd7zXZ\0" + bytes(600)]),
-    "all of it by zstd": b"\x28\xb5\x2f\xfd" + bytes(600),
-    "too many layers": image([SMALL], named=["layer0"] * 200),
-    "a manifest that is none": tar(manifest__json=b'{"a": 1}'),
-    "two images": tar(manifest__json=b"[{}, {}]"),
-    "cut off": image([gzip.compress(BOMB)])[:4000],
-    "a manifest without end": tar(manifest__json=b"[" + bytes(5 * MIB)),
-    "headers within headers": image([extended(tarfile.XHDTYPE) * 2_000]),
-    "a header for all that follow": image([extended(tarfile.XGLTYPE)]),
-    "a header without end": image([extended(tarfile.XHDTYPE, MIB)]),
+    "no archive": lambda: b"junk",
+    "empty": lambda: b"",
+    "a sparse file": lambda: image([sparse(1 << 40)]),
+    "no layer of that name": lambda: image([SMALL], named=["layer7"]),
+    "a layer that is none": lambda: image([b"junk"]),
+    "a layer by xz": lambda: image([b"\xfd7zXZ\0" + bytes(600)]),
+    "all of it by zstd": lambda: b"\x28\xb5\x2f\xfd" + bytes(600),
+    "too many layers": lambda: image([SMALL], named=["layer0"] * 200),
+    "a manifest that is none": lambda: tar(manifest__json=b'{"a": 1}'),
+    "two images": lambda: tar(manifest__json=b"[{}, {}]"),
+    "cut off": lambda: image([compressed_bomb()])[:4000],
+    "a manifest without end": lambda: tar(manifest__json=b"[" + bytes(5 * MIB)),
+    "headers within headers": lambda: image([extended(tarfile.XHDTYPE) * 2_000]),
+    "a header for all that follow": lambda: image([extended(tarfile.XGLTYPE)]),
+    "a header without end": lambda: image([extended(tarfile.XHDTYPE, MIB)]),
 }
 
 
-@pytest.mark.parametrize("archive", LARGE.values(), ids=LARGE.keys())
-def test_what_comes_to_much_is_refused_by_the_limit(archive: bytes, tmp_path: Path) -> None:
-    (tmp_path / "image").write_bytes(archive)
+@pytest.mark.parametrize("kind", LARGE)
+def test_what_comes_to_much_is_refused_by_the_limit(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "image").write_bytes(LARGE[kind]())
     with pytest.raises(ImageTooLarge, match="33,554,432 bytes that this host takes"):
         survey(tmp_path / "image", LIMIT)
 
 
-@pytest.mark.parametrize("archive", USELESS.values(), ids=USELESS.keys())
-def test_what_is_no_image_is_refused(archive: bytes, tmp_path: Path) -> None:
-    (tmp_path / "image").write_bytes(archive)
+@pytest.mark.parametrize("kind", USELESS)
+def test_what_is_no_image_is_refused(kind: str, tmp_path: Path) -> None:
+    (tmp_path / "image").write_bytes(USELESS[kind]())
     with pytest.raises(EngineRefused):
         survey(tmp_path / "image", LIMIT)
 
@@ -172,7 +185,7 @@ def layout(kind: str) -> bytes:
         "config": {"Cmd": ["x"]},
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{plain[0]}"]},
     }
-    layers = [blob(gzip.compress(BOMB if kind == "a bomb" else SMALL, mtime=0))]
+    layers = [blob(compressed_bomb() if kind == "a bomb" else gzip.compress(SMALL, mtime=0))]
     image = described({"config": described(config), "layers": layers}, platform=HERE)
     manifests = {
         "nested": [described({"manifests": [image, described({"x": 1}, platform=NO_IMAGE)]})],
@@ -233,7 +246,7 @@ async def test_one_lease_s_archive_keeps_no_other_waiting(
             engine, ipfs, tmp_path / "images", wait=5, limit=LIMIT, disk=docker_engine.folder / "data"
         )
         cids = []
-        for number, archive in enumerate((LARGE["a layer that is a bomb"], image([tar(mine=b"1")]))):
+        for number, archive in enumerate((LARGE["a layer that is a bomb"](), image([tar(mine=b"1")]))):
             folder = tmp_path / str(number)
             folder.mkdir()
             (folder / "image").write_bytes(archive)
@@ -349,7 +362,7 @@ async def test_images_that_nobody_needs_make_room(
 async def test_a_registry_s_bomb_does_not_stay(
     docker_engine: DevEngine, engine: Engine, tmp_path: Path
 ) -> None:
-    with registry(docker_engine, tmp_path, gzip.compress(BOMB)) as reference:
+    with registry(docker_engine, tmp_path, compressed_bomb()) as reference:
         with pytest.raises(Declined, match="33,554,432 bytes") as refused:
             await finder(engine, tmp_path, reference, limit=LIMIT).ensure(reference)
         assert refused.value.reason == "unsupported"

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from leasehold.files import replace_file
+from syntax import nodes
+
+pytestmark = pytest.mark.together("syntax")
 
 ROOT = Path(__file__).parents[2]
 WRITER = "offchain/leasehold/files.py"
@@ -28,14 +31,14 @@ def test_what_is_kept_is_written_in_one_place() -> None:
         path.relative_to(ROOT).as_posix()
         for package in ("offchain/leasehold", "agent/leasehold_agent")
         for path in (ROOT / package).rglob("*.py")
-        if any(_written(ast.parse(path.read_text())))
+        if any(_written(path.read_text()))
     }
     assert writers == {WRITER, *OTHERS}
 
 
-def _written(tree: ast.AST) -> Iterator[str]:
+def _written(source: str) -> Iterator[str]:
     """What writes a whole file, or makes one that must not be there."""
-    for node in ast.walk(tree):
+    for node in nodes(source):
         if isinstance(node, ast.Attribute) and node.attr in {"write_text", "write_bytes", "fsync", "O_EXCL"}:
             yield node.attr
 

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from syntax import nodes
+
+pytestmark = pytest.mark.together("syntax")
+
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {"leasehold": ROOT / "offchain", "leasehold_agent": ROOT / "agent"}
 
@@ -48,8 +52,10 @@ ROOMS = (
 """Of the library, from the ground up; what lies beside them (errors, fields, files, rates) is below all."""
 
 
-def modules() -> Iterator[tuple[str, Path]]:
-    for package, root in SOURCES.items():
+def modules(*packages: str) -> Iterator[tuple[str, Path]]:
+    """Each by its name; of all packages where none is named."""
+    for package in packages or SOURCES:
+        root = SOURCES[package]
         for path in sorted((root / package).rglob("*.py")):
             parts = path.relative_to(root).with_suffix("").parts
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
@@ -58,7 +64,7 @@ def modules() -> Iterator[tuple[str, Path]]:
 def imports(module: str, path: Path) -> Iterator[str]:
     """Every module that the file names, also inside functions."""
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path.read_text()):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -88,21 +94,27 @@ def behind_a_door(module: str, name: str) -> bool:
     return private is not None and not within(module, ".".join(parts[:private]))
 
 
-@pytest.mark.parametrize(
-    ("module", "path"), list(modules()), ids=lambda value: value if isinstance(value, str) else ""
-)
-def test_nothing_imports_upward(module: str, path: Path) -> None:
-    wrong = {name for name in imports(module, path) for part in forbidden_to(module) if within(name, part)}
-    assert not wrong, f"{module} imports {', '.join(sorted(wrong))}"
+@pytest.mark.parametrize("package", SOURCES)
+def test_nothing_imports_upward(package: str) -> None:
+    wrong = {
+        f"{module} imports {name}"
+        for module, path in modules(package)
+        for above in [forbidden_to(module)]
+        for name in imports(module, path)
+        if any(within(name, part) for part in above)
+    }
+    assert not wrong, "\n".join(sorted(wrong))
 
 
-@pytest.mark.parametrize(
-    ("module", "path"), list(modules()), ids=lambda value: value if isinstance(value, str) else ""
-)
-def test_nothing_is_taken_past_a_door(module: str, path: Path) -> None:
-    taken = {name for name in imports(module, path) if name.partition(".")[0] in SOURCES}
-    wrong = {name for name in taken if behind_a_door(module, name)}
-    assert not wrong, f"{module} takes {', '.join(sorted(wrong))}"
+@pytest.mark.parametrize("package", SOURCES)
+def test_nothing_is_taken_past_a_door(package: str) -> None:
+    wrong = {
+        f"{module} takes {name}"
+        for module, path in modules(package)
+        for name in imports(module, path)
+        if name.partition(".")[0] in SOURCES and behind_a_door(module, name)
+    }
+    assert not wrong, "\n".join(sorted(wrong))
 
 
 def test_an_upward_import_would_be_found(tmp_path: Path) -> None:
@@ -127,14 +139,14 @@ def test_the_command_line_has_no_part_of_the_chain_in_hand() -> None:
     """It imports `leasehold.chain` for types alone: what is decided there is decided in the library."""
     wrong = []
     for path in (SOURCES["leasehold"] / "leasehold/cli").rglob("*.py"):
-        tree = ast.parse(path.read_text())
+        whole = nodes(path.read_text())
         for_types = {
             id(inside)
-            for node in ast.walk(tree)
+            for node in whole
             if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
             for inside in ast.walk(node)
         }
-        for node in ast.walk(tree):
+        for node in whole:
             if not isinstance(node, ast.Import | ast.ImportFrom) or id(node) in for_types:
                 continue
             names = (

@@ -8,6 +8,8 @@ import pytest
 
 from import_map import AGENT, COMMANDS, LIBRARY, build, draw, read
 
+pytestmark = pytest.mark.together("syntax")
+
 NAMES = (LIBRARY, AGENT, COMMANDS)
 houses = cache(read)  # with the first test that asks, and not while tests are collected
 PART = 1 / 5

@@ -22,8 +22,12 @@ globalThis.ResizeObserver = class {
   disconnect(): void {}
 };
 
+/* One page serves many files of tests, so each leaves it as it was. */
 afterEach(() => {
   cleanup();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
   localStorage.clear();
-  window.location.hash = "";
+  sessionStorage.clear();
+  window.history.replaceState(null, "", "/");
 });

@@ -306,22 +306,22 @@ def test_an_index_that_a_stranger_has_made_is_refused(encoded: bytes) -> None:
 
 
 BOMBS = {
-    "dictionaries": b"[" + b"{}," * MAX_LISTS + b"0]",
-    "words of dictionaries": b'[{"":0' + b',"":0' * MAX_LISTS + b"}]",
-    "numbers": b"[" + b"9999," * 12_000_001 + b"0]",
+    "dictionaries": (b"[", b"{},", MAX_LISTS, b"0]"),
+    "words of dictionaries": (b'[{"":0', b',"":0', MAX_LISTS, b"}]"),
+    "numbers": (b"[", b"9999,", 12_000_001, b"0]"),
 }
 
 
-@pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
-def test_what_would_take_many_times_its_bytes_is_not_read(
-    bomb: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("kind", BOMBS)
+def test_what_would_take_many_times_its_bytes_is_not_read(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin, again, times, end = BOMBS[kind]
+
     def read(_: bytes) -> object:
         raise AssertionError("it was read")
 
     monkeypatch.setattr("leasehold.datasets._sealed_tree.orjson.loads", read)
     with pytest.raises(DatasetCorrupt, match="larger than any volume"):
-        decode_index(bomb, CID)
+        decode_index(begin + again * times + end, CID)
 
 
 @pytest.mark.parametrize("kind", ["links", "parts", "names"])
