@@ -21,6 +21,7 @@ export default defineConfig({
     restoreMocks: true,
     testTimeout: 120_000,
     maxWorkers: "100%", // else one of two processors waits
+    isolate: false, // a file's modules and its page serve the next one too: docs/decisions/0353
     // A page in jsdom takes a second of processor for each file: only what needs one has it, and is a .tsx.
     projects: [
       { extends: true, test: { name: "plain", environment: "node", include: ["tests/**/*.test.ts"] } },
@@ -28,7 +29,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "pages",
-          environment: "jsdom",
+          environment: "./tests/page.ts",
           setupFiles: ["tests/setup.ts"],
           include: ["tests/**/*.test.tsx"],
         },

@@ -133,7 +133,7 @@ def test_the_first_failure_may_end_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_stays_behind(tmp_path: Path, number: int) -> None:
     """Whoever was to hear of it is gone: a copy ends with its next word."""
-    going = NOTED + "import time\n@pytest.mark.parametrize('n', range(10**4))\ndef test_one(n): noted('one')\n"
+    going = NOTED + "import time\n@pytest.mark.parametrize('n', range(2_000))\ndef test_one(n): noted('one')\n"
     for name in ("test_a", "test_b"):
         (tmp_path / f"{name}.py").write_text(going)
     with begun(tmp_path, "-q") as process:
