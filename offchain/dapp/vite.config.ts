@@ -22,7 +22,7 @@ export default defineConfig({
     testTimeout: 120_000,
     maxWorkers: "100%", // else one of two processors waits
     isolate: false, // a file's modules and its page serve the next one too: docs/decisions/0353
-    // A page in jsdom takes a second of processor for each file: only what needs one has it, and is a .tsx.
+    // Only what needs a page has one, and is a .tsx.
     projects: [
       { extends: true, test: { name: "plain", environment: "node", include: ["tests/**/*.test.ts"] } },
       {

@@ -32,12 +32,15 @@ _SILENT = ("terminalreporter", "terminalprogress")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--copies", type=int, default=1, help="run the files of tests side by side, so many at once")
+    parser.addoption(
+        "--copies", type=int, default=1, help="run the files of tests side by side, so many at once"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "together(name): one process runs all that bear one name, for what they all read (`--copies`)"
+        "markers",
+        "together(name): one process runs them (`--copies`), for what all of them read",
     )
     if config.option.copies > 1:
         config.pluginmanager.register(Copies(config.option.copies))

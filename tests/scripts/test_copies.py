@@ -26,7 +26,17 @@ def ran(folder: Path, *options: str, **files: str) -> tuple[int, str]:
 
 
 def begun(folder: Path, *options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "pytest", "-p", "devnet.copies", "--copies", "2", "-p", "no:pytest-brownie"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "devnet.copies",
+        "--copies",
+        "2",
+        "-p",
+        "no:pytest-brownie",
+    ]
     return subprocess.Popen(
         [*command, "-p", "no:cacheprovider", f"--basetemp={folder / 'made'}", "-rA", *options, "."],
         cwd=folder,
@@ -65,19 +75,21 @@ def test_one(number, tmp_path):
 
 
 def notes(folder: Path) -> list[tuple[str, str]]:
-    return [
-        (word, process) for word, process in map(str.split, (folder / "notes").read_text().splitlines())
-    ]
+    return [(word, process) for word, process in map(str.split, (folder / "notes").read_text().splitlines())]
 
 
 def test_each_runs_once_and_a_file_s_in_one_process(tmp_path: Path) -> None:
     code, said = ran(tmp_path, conftest=SESSION, **{f"test_{name}": NOTES for name in "abcde"})
     assert (code, "15 passed" in said) == (0, True), said
-    of_a_file = {word: {process for name, process in notes(tmp_path) if name == word} for word in ("test_a", "test_e")}
+    of_a_file = {
+        word: {process for name, process in notes(tmp_path) if name == word} for word in ("test_a", "test_e")
+    }
     assert {len(processes) for processes in of_a_file.values()} == {1}
     words = [word for word, _ in notes(tmp_path)]
     assert {words.count(f"test_{name}") for name in "abcde"} == {3}
-    assert words.count("begins") == words.count("ends") == len({process for _, process in notes(tmp_path)}) <= 2
+    assert (
+        words.count("begins") == words.count("ends") == len({process for _, process in notes(tmp_path)}) <= 2
+    )
 
 
 def test_what_belongs_together_runs_in_one_process(tmp_path: Path) -> None:
@@ -89,7 +101,9 @@ def test_what_belongs_together_runs_in_one_process(tmp_path: Path) -> None:
 
 def test_a_failure_is_told_with_what_was_printed(tmp_path: Path) -> None:
     failing = "def test_bad():\n    print('a word of its own')\n    assert 1 == 2\ndef test_good(): pass\n"
-    code, said = ran(tmp_path, test_a=failing, test_b="import pytest\ndef test_no(): pytest.skip('why not')\n")
+    code, said = ran(
+        tmp_path, test_a=failing, test_b="import pytest\ndef test_no(): pytest.skip('why not')\n"
+    )
     assert code == 1
     for words in ("1 failed, 1 passed, 1 skipped", "assert 1 == 2", "a word of its own", "why not"):
         assert words in said
@@ -103,7 +117,9 @@ def test_what_a_test_warns_of_is_told(tmp_path: Path) -> None:
 
 
 def test_what_a_dead_process_did_not_run_has_failed(tmp_path: Path) -> None:
-    dying = "import os, signal\ndef test_dies(): os.kill(os.getpid(), signal.SIGKILL)\ndef test_after(): pass\n"
+    dying = (
+        "import os, signal\ndef test_dies(): os.kill(os.getpid(), signal.SIGKILL)\ndef test_after(): pass\n"
+    )
     code, said = ran(tmp_path, test_a=dying, test_b="def test_well(): pass\n")
     assert (code, "2 failed, 1 passed" in said) == (1, True), said
     assert "the process that was to run it has ended" in said
@@ -111,7 +127,9 @@ def test_what_a_dead_process_did_not_run_has_failed(tmp_path: Path) -> None:
 
 def test_an_error_of_pytest_s_own_is_no_success(tmp_path: Path) -> None:
     broken = "def pytest_runtest_protocol(item):\n    if 'bad' in item.name: raise RuntimeError('its own')\n"
-    code, said = ran(tmp_path, conftest=broken, test_a="def test_bad(): pass\n", test_b="def test_good(): pass\n")
+    code, said = ran(
+        tmp_path, conftest=broken, test_a="def test_bad(): pass\n", test_b="def test_good(): pass\n"
+    )
     assert (code, "its own" in said, "FAILED test_a.py::test_bad" in said) == (1, True, True), said
 
 
@@ -133,7 +151,9 @@ def test_the_first_failure_may_end_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_stays_behind(tmp_path: Path, number: int) -> None:
     """Whoever was to hear of it is gone: a copy ends with its next word."""
-    going = NOTED + "import time\n@pytest.mark.parametrize('n', range(2_000))\ndef test_one(n): noted('one')\n"
+    going = (
+        NOTED + "import time\n@pytest.mark.parametrize('n', range(2_000))\ndef test_one(n): noted('one')\n"
+    )
     for name in ("test_a", "test_b"):
         (tmp_path / f"{name}.py").write_text(going)
     with begun(tmp_path, "-q") as process:
