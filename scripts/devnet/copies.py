@@ -12,7 +12,7 @@ import multiprocessing
 import os
 import signal
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from multiprocessing.connection import Connection, wait
@@ -216,7 +216,7 @@ class _Following:
     def item(self) -> pytest.Item | None:
         return next(self._items, None)
 
-    def listchain(self) -> list[pytest.Item | pytest.Collector]:
+    def listchain(self) -> Sequence[object]:
         """What pytest asks of the next one: whose fixtures stay. None has none."""
         return self.item.listchain() if self.item else []
 
