@@ -26,21 +26,16 @@ def ran(folder: Path, *options: str, **files: str) -> tuple[int, str]:
 
 
 def begun(folder: Path, *options: str) -> subprocess.Popen[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "devnet.copies",
-        "--copies",
-        "2",
-        "-p",
-        "no:pytest-brownie",
-    ]
+    command = [sys.executable, "-m", "pytest", "-p", "devnet.copies", "--copies", "2", "-rA"]
     return subprocess.Popen(
-        [*command, "-p", "no:cacheprovider", f"--basetemp={folder / 'made'}", "-rA", *options, "."],
+        [*command, "-p", "no:cacheprovider", f"--basetemp={folder / 'made'}", *options, "."],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(SCRIPTS), "HERE": str(folder)},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(SCRIPTS),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # others' plugins take a second to import
+            "HERE": str(folder),
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
