@@ -38,10 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers",
-        "together(name): one process runs them (`--copies`), for what all of them read",
-    )
+    config.addinivalue_line("markers", "together(name): one copy runs them all, for what all of them read")
     if config.option.copies > 1:
         config.pluginmanager.register(Copies(config.option.copies))
 
