@@ -29,7 +29,7 @@ def measure() -> None:
         "HOME": str(REPORT.parent.resolve()),  # forge keeps a cache of signatures there
         "FOUNDRY_SOLC": str(COMPILER.resolve()),
         "SOLC_MEMORY": str(MEMORY.resolve()),
-        "FOUNDRY_FUZZ_RUNS": "24",  # `forge test` tries each with ten times as many; the lines they reach are the same
+        "FOUNDRY_FUZZ_RUNS": "24",  # `forge test` has ten times as many, and they reach the same lines
     }
     began = time.time()
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
