@@ -1,5 +1,7 @@
 """JSON-RPC: one good endpoint among bad ones, chains that are not ours, and what nodes say when a call reverts."""
 
+import asyncio
+import os
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -10,7 +12,7 @@ import pytest
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
-from devnet.anvil import Anvil
+from devnet.anvil import CHAIN_ID, Anvil
 from devnet.pool import PoolChain
 from leasehold import _connections
 from leasehold.chain import Pool, Rpc, Token
@@ -91,6 +93,30 @@ async def test_calls_and_batches(anvil: Anvil, rpc: Rpc) -> None:
     assert rpc.urls == (anvil.url,)
     await rpc.aclose()
     assert await rpc.chain_id() == anvil.chain_id, "it opens again"
+
+
+def test_one_client_serves_loop_after_loop(anvil: Anvil) -> None:
+    """As in a notebook, whose cells each call `asyncio.run`; nothing of a loop that has ended stays open."""
+    rpc, before = Rpc([anvil.url]), len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        assert asyncio.run(rpc.chain_id()) == CHAIN_ID
+    assert len(os.listdir("/proc/self/fd")) == before
+
+    async def closed() -> None:
+        await rpc.aclose()  # nothing is open in this loop
+        await rpc.chain_id()
+        await rpc.aclose()
+        await rpc.aclose()
+
+    asyncio.run(closed())
+
+
+def test_a_loop_that_is_closed_by_hand_spoils_no_later_one(anvil: Anvil) -> None:
+    rpc, loop = Rpc([anvil.url]), asyncio.new_event_loop()
+    loop.run_until_complete(rpc.chain_id())
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()
+    assert asyncio.run(rpc.chain_id()) == CHAIN_ID
 
 
 async def test_a_batch_fails_with_the_first_error(rpc: Rpc) -> None:

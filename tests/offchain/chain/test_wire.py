@@ -130,11 +130,49 @@ async def test_what_comes_unasked_is_nobody_s_answer(wire: HttpWire, unasked: in
         assert (await wire.post(url, b"", MOST)).body == b"2"
 
 
+ENDLESS = {
+    "a status line": (b"HTTP/1.1 200 ", b"x" * 8_000),
+    "a line of its head": (b"HTTP/1.1 200 OK\r\nx: ", b"x" * 8_000),
+    "lines of its head": (b"HTTP/1.1 200 OK\r\n", b"x: " + b"y" * 1_000 + b"\r\n"),
+    "a folded line": (b"HTTP/1.1 200 OK\r\nx: y\r\n", b" " + b"y" * 1_000 + b"\r\n"),
+    "heads before the head": (b"", b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n"),
+    "lines behind it": (
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n",
+        b"x: " + b"y" * 1_000 + b"\r\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+async def test_what_has_no_end_is_given_up(wire: HttpWire, what: str) -> None:
+    """Whatever of its form a node drags out, the other side hangs up before it has kept much of it."""
+    began, goes_on = ENDLESS[what]
+    sent, ended = 0, asyncio.Event()
+
+    async def serve(head: bytes, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        try:
+            writer.write(began)
+            while sent < 64 << 20:
+                writer.write(goes_on)
+                await writer.drain()
+                sent += len(goes_on)
+        finally:
+            ended.set()
+            writer.close()
+
+    async with node(serve) as url:
+        with pytest.raises(Unanswered):
+            await wire.post(url, b"", MOST)
+        await ended.wait()
+    assert sent < 16 << 20, "what lies in the sockets' buffers, and not what somebody keeps"
+
+
 def kept_of(wire: HttpWire) -> list[Any]:
     """The connections that wait, each with since when."""
-    assert wire._session is not None
-    assert wire._session.connector is not None
-    return [kept for several in wire._session.connector._conns.values() for kept in several]
+    (session,) = wire._sessions.values()
+    assert session.connector is not None
+    return [kept for several in session.connector._conns.values() for kept in several]
 
 
 async def test_what_was_packed_is_unpacked_as_far_as_it_may_go(wire: HttpWire) -> None:
