@@ -191,6 +191,31 @@ async def test_who_hears_that_no_node_answers_hears_no_key_of_theirs() -> None:
     assert not any(secret in str(caught.value) for secret in ("me:", "word", "key"))
 
 
+KEYED = "http://me%40x.example:secretword@a/v3/0123456789abcdef?token=tokentoken"
+REPEATED = "project 0123456789abcdef of me@x.example (secretword) is over: v3?token=tokentoken"
+HIDDEN = "project … of … (…) is over: v3?token=…"
+
+
+async def test_a_node_that_repeats_its_key_is_not_quoted() -> None:
+    """Where it refuses it, as some do: who reads a log or a terminal is not always who pays."""
+    refused = WireAnswer(401, {}, orjson.dumps({"error": {"message": REPEATED}}))
+    refusing = Answers(**{KEYED.removeprefix("http://"): [refused]})
+    async with Rpc([KEYED], wire=refusing, sleep=at_once) as keyed:
+        with pytest.raises(RpcUnavailable) as caught:
+            await keyed.chain_id()
+    assert f"a: HTTP 401: {HIDDEN}" in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [REPEATED, {"see": REPEATED}])
+async def test_no_stranger_hears_a_key_by_an_error_that_is_handed_on(data: object) -> None:
+    """A gateway's visitors have its node's errors of their calls."""
+    said = {"error": {"code": -32600, "message": REPEATED, "data": data}}
+    async with Rpc([KEYED], wire=Answers(**{KEYED.removeprefix("http://"): [said]}), sleep=at_once) as keyed:
+        with pytest.raises(RpcError) as caught:
+            await keyed.chain_id()
+    assert (caught.value.message, caught.value.data) == (HIDDEN, None)
+
+
 async def test_an_answer_that_nobody_asked_for_yet_is_not_taken_for_the_next() -> None:
     """A node that guesses numbers has to guess among 2**52."""
     numbers = set()
