@@ -30,7 +30,7 @@ async def handed_over(rig: Rig, lease: int, code: CodeContents) -> bool:
 
 
 async def test_a_container_that_was_removed_has_its_code_again(rig: Rig, tmp_path: Path) -> None:
-    """As by `docker container prune`: what had been written is lost with it, and only what was brought can be had again."""
+    """As by `docker container prune`: what it had written is lost, and what was brought can be had again."""
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "answer").write_text("42")
     code = survey(CodeFolder(tmp_path / "code", "/work"))

@@ -372,8 +372,8 @@ def test_it_dies_with_its_agent(tmp_path: Path) -> None:
         "child.stdout.readline();print(child.pid,flush=True);sys.stdin.read()"
     )
     told = (
-        f'{{"view": "/proc/self/ns/mnt", "packs": "{tmp_path}", "upper": "{tmp_path}", "lowers": [], "work": "", "base": "work", '
-        '"mounts": [], "owner": [0, 0], "mode": 493}\n'
+        f'{{"view": "/proc/self/ns/mnt", "packs": "{tmp_path}", "upper": "{tmp_path}", "lowers": [], '
+        '"work": "", "base": "work", "mounts": [], "owner": [0, 0], "mode": 493}\n'
     )
     command = [sys.executable, "-c", start, _unpacker.__file__, told]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:

@@ -94,8 +94,8 @@ def _long_header(entry: CodeEntry, path: bytes, owner: tuple[int, int]) -> bytes
 
 
 def owner_of(user: str) -> tuple[int, int]:
-    """Whose the files are of a container that runs as `user`: root's where that is no number. An image may say anything;
-    the engine judges it when it starts the container.
+    """Whose the files are of a container that runs as `user`: root's where that is no number. An image may say
+    anything; the engine judges it when it starts the container.
     """
     name, _, group = user.partition(":")
     number = _number(name)

@@ -86,7 +86,7 @@ class CodeWriter:
 
     @classmethod
     async def begin(cls, space: MountSpace, target: CodeTarget, packs: Path) -> CodeWriter:
-        """packs: the folder that these lie in. Raises CodeNotWritten, also where `MOST_AT_ONCE` write, and EngineDown."""
+        """packs: the folder that these lie in. Raises CodeNotWritten (also where `MOST_AT_ONCE` do), EngineDown."""
         if len(cls._places) >= MOST_AT_ONCE:
             raise CodeNotWritten("as many as may write at once do")
         cls._places.add(place := object())

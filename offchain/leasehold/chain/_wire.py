@@ -99,7 +99,9 @@ class HttpWire:
         """Of the loop that runs: connections are of one loop, and whoever calls `asyncio.run` again has another."""
         loop = asyncio.get_running_loop()
         if loop not in self._sessions:
-            for ended in [each for each in self._sessions if each.is_closed()]:  # and nobody had closed this before
+            for ended in [
+                each for each in self._sessions if each.is_closed()
+            ]:  # and nobody had closed this before
                 del self._sessions[ended], self._lasting[ended]
             self._lasting[loop] = self._last(loop)
             await anext(self._lasting[loop])

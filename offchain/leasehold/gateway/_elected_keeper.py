@@ -40,8 +40,8 @@ class ElectedKeeper(Generic[K]):
             await sleep(self._seconds)
 
     async def begin(self, things: Iterable[K], turn: Callable[[K], Coroutine[Any, Any, None]]) -> None:
-        """A turn for each that has none, and a while of waiting for all; what takes longer goes on beside the next look.
-        Raises what a turn has failed with.
+        """A turn for each that has none, and a while of waiting for all; what takes longer goes on beside the next
+        look. Raises what a turn has failed with.
         """
         for thing in things:
             if thing not in self._under_way:

@@ -75,7 +75,11 @@ class Gateway:
         """Why the nodes have given no answer for so long, if they have given none. now: unix seconds."""
         writes, watcher = self.index.elected or not self.index.shared, self.watcher
         since = watcher.stale_since if watcher is not None and writes else None
-        return watcher.last_error if watcher is not None and since is not None and now - since >= seconds else None
+        return (
+            watcher.last_error
+            if watcher is not None and since is not None and now - since >= seconds
+            else None
+        )
 
     @property
     def money(self) -> Money:

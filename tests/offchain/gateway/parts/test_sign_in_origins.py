@@ -92,7 +92,14 @@ def test_settings_hold_no_other(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "origin",
-    ["*", "app.example", "https://app.example/", "https://me@app.example", "https://App.example", "ftp://app.example"],
+    [
+        "*",
+        "app.example",
+        "https://app.example/",
+        "https://me@app.example",
+        "https://App.example",
+        "ftp://app.example",
+    ],
 )
 def test_who_may_only_read_is_named_as_browsers_name_him_too(tmp_path: Path, origin: str) -> None:
     """One that is written otherwise had been taken, and let nobody read."""
