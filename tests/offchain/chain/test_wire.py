@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from devnet.serving import certificate
@@ -141,6 +142,48 @@ ENDLESS = {
         b"x: " + b"y" * 1_000 + b"\r\n",
     ),
 }
+
+
+async def test_an_answer_in_pieces_of_a_byte_is_given_up(wire: HttpWire) -> None:
+    """Each takes the parser as long as one of many KiB: 11 MiB in such pieces took 17 s of the loop."""
+    sent, ended = 0, asyncio.Event()
+
+    async def serve(head: bytes, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        try:
+            writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+            while sent < 24 << 20:
+                writer.write(b"1\r\nx\r\n" * 4_000)
+                await writer.drain()
+                sent += 24_000
+        finally:
+            ended.set()
+            writer.close()
+
+    async with node(serve) as url:
+        with pytest.raises(Unanswered):
+            await wire.post(url, b"", 64 << 20)
+        await ended.wait()
+    assert sent < 16 << 20
+
+
+async def test_an_answer_in_small_pieces_is_taken(wire: HttpWire) -> None:
+    piece = b"x" * 40
+
+    async def serve(head: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+        writer.write(b"28\r\n%b\r\n" % piece * 2_000 + b"0\r\n\r\n")
+
+    async with node(serve) as url:
+        assert (await wire.post(url, b"", 64 << 20)).body == piece * 2_000
+        lines = b"[\r\n" + b'  "0x00",\r\n' * 5_000 + b"null]"  # as somebody may write it for people
+        assert orjson.loads(lines)
+
+    async def for_people(head: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(whole(lines))
+
+    async with node(for_people) as url:
+        assert (await wire.post(url, b"", 64 << 20)).body == lines
 
 
 @pytest.mark.parametrize("what", ENDLESS)
