@@ -4,8 +4,9 @@ A few hundred KiB of gzip unfold to a gigabyte. So the bound is on what comes ou
 nothing is unfolded but what was asked for.
 """
 
+import time
 import zlib
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,8 +15,32 @@ if TYPE_CHECKING:
 _GZIP_OR_ZLIB = 47  # zlib's number for: either, by its header
 
 
+_MOST_PIECES = 1_024
+_BYTES_A_PIECE = 16
+_PIECES_A_SECOND = 50
+
+
 class Unreadable(Exception):
-    """A body that is longer than any should be, or packed as nobody asked."""
+    """A body that is longer than any should be, packed as nobody asked, or in pieces of next to nothing."""
+
+
+class Pieces:
+    """Of one body as they come: each takes who reads it 15 µs, whatever is in it, and while those are taken that were
+    read at once, some ten thousand of a byte, nobody else has a turn. A log may have a few a second for ever.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began = clock()
+        self._count = self._bytes = 0
+
+    def take(self, piece: bytes) -> None:
+        """Raises Unreadable."""
+        self._count, self._bytes = self._count + 1, self._bytes + len(piece)
+        if self._count <= _MOST_PIECES + self._bytes // _BYTES_A_PIECE:
+            return
+        if self._count > _MOST_PIECES + _PIECES_A_SECOND * (self._clock() - self._began):
+            raise Unreadable("its body comes in pieces of next to nothing")
 
 
 async def read_bounded(response: "httpx.Response", most: int) -> bytes:
@@ -29,8 +54,9 @@ async def unpacked(coding: str, parts: AsyncIterable[bytes], most: int) -> bytes
     coding: what `Content-Encoding` says
     """
     unpack = _unpacker(coding)
-    body = bytearray()
+    body, pieces = bytearray(), Pieces()
     async for data in parts:
+        pieces.take(data)
         try:
             body += data if unpack is None else unpack.decompress(data, most + 1 - len(body))
         except zlib.error as error:

@@ -185,6 +185,13 @@ def test_whose_the_files_are(tmp_path: Path) -> None:
         ("1000:50", (1000, 50), 0o755),
         ("app", (0, 0), 0o1777),
         (str(2**31 - 1), (2**31 - 1, 2**31 - 1), 0o755),
+        ("0001000", (1000, 1000), 0o755),
+        ("²", (0, 0), 0o1777),
+        ("1000:²", (1000, 1000), 0o755),
+        ("١٢", (0, 0), 0o1777),
+        (str(2**32), (0, 0), 0o1777),
+        ("9" * 5_000, (0, 0), 0o1777),
+        ("1000:" + "9" * 5_000, (1000, 1000), 0o755),
     ):
         members = tar_of(code, user=user).getmembers()
         assert {(member.uid, member.gid) for member in members} == {owner}

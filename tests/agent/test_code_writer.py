@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import itertools
 import os
 import select
 import signal
@@ -21,9 +22,9 @@ import pytest
 
 from devnet.patience import patient
 from leasehold.workload import CodeContents, CodeFolder, packs, survey
-from leasehold_agent._errors import CodeNotWritten
+from leasehold_agent._errors import CodeNotWritten, EngineDown
 from leasehold_agent.engine import CodePart, code_records, folder_mode, owner_of
-from leasehold_agent.host import CodeTarget, CodeWriter, LayerPlace, MountSpace, _unpacker
+from leasehold_agent.host import CodeTarget, CodeWriter, LayerPlace, MountSpace, _code_writer, _unpacker
 from leasehold_agent.store import CodeStore
 
 ME = "0x" + "11" * 20
@@ -371,8 +372,8 @@ def test_it_dies_with_its_agent(tmp_path: Path) -> None:
         "child.stdout.readline();print(child.pid,flush=True);sys.stdin.read()"
     )
     told = (
-        f'{{"process": "self", "packs": "{tmp_path}", "upper": "{tmp_path}", "lowers": [], "work": "", "base": "work", '
-        '"mounts": [], "owner": [0, 0], "mode": 493}\n'
+        f'{{"view": "/proc/self/ns/mnt", "packs": "{tmp_path}", "upper": "{tmp_path}", "lowers": [], '
+        '"work": "", "base": "work", "mounts": [], "owner": [0, 0], "mode": 493}\n'
     )
     command = [sys.executable, "-c", start, _unpacker.__file__, told]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
@@ -421,3 +422,50 @@ async def test_the_view_is_the_engines(elsewhere: Elsewhere, store: CodeStore, c
     await write(store, code, target_of(elsewhere.folder), space=MountSpace(elsewhere.socket))
     assert not names(elsewhere.folder)
     assert found(elsewhere.seen / "srv" / "work") == found(code.folder.path)
+
+
+class TwoEngines(MountSpace):
+    """Whose engine is another at each look, as where a number was given to somebody else meanwhile."""
+
+    numbers = itertools.cycle(("self", "1"))
+
+    def process(self) -> str:
+        return next(self.numbers)
+
+
+async def test_a_view_of_somebody_else_is_not_entered(
+    root: Path, store: CodeStore, code: CodeContents
+) -> None:
+    with pytest.raises(EngineDown, match="Another listens"):
+        await write(store, code, target_of(root), space=TwoEngines(Path("/run/engine")))
+    assert not names(root)
+
+
+async def test_an_engine_that_has_ended_is_said_to_be_down(
+    elsewhere: Elsewhere, store: CodeStore, code: CodeContents
+) -> None:
+    class Ended(MountSpace):
+        def process(self) -> str:
+            return str(2**22 + 1)  # above what the kernel gives
+
+    with pytest.raises(EngineDown, match="has ended"):
+        await write(store, code, target_of(elsewhere.folder), space=Ended(elsewhere.socket))
+
+
+async def test_only_so_many_write_at_once(
+    tmp_path: Path, store: CodeStore, code: CodeContents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is a process that lasts as long as its tenant likes; one that is closed twice gives back one place."""
+    monkeypatch.setattr(_code_writer, "MOST_AT_ONCE", 2)
+    roots = [tmp_path / str(number) for number in range(4)]
+    for root in roots:
+        root.mkdir(mode=0o755)
+    packs = tmp_path / "store"
+    writers = [await CodeWriter.begin(SPACE, target_of(root), packs) for root in roots[:2]]
+    with pytest.raises(CodeNotWritten, match="at once"):
+        await CodeWriter.begin(SPACE, target_of(roots[2]), packs)
+    await writers[0].close()
+    await writers[0].close()
+    await write(store, code, target_of(roots[2]))
+    await write(store, code, target_of(roots[3]))
+    await writers[1].close()

@@ -4,19 +4,20 @@ container it is tried in `test_isolation.py`.
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from leasehold.datasets import Ipfs
-from leasehold.market import parse_document
+from leasehold.market import _dialling, parse_document
 from leasehold.market._documents import Contact
 from leasehold_agent._config import AgentSettings
 from leasehold_agent.checks._parts import judge_egress
 from leasehold_agent.documents import canonical, contact_document
 from leasehold_agent.host import HostPolicy, LeasePace, LeasePolicy, load_identity
-from leasehold_agent.host._firewall import render, render_counts
+from leasehold_agent.host._firewall import PRIVATE_V4, PRIVATE_V6, render, render_counts
 
 
 def settings(**values: Any) -> AgentSettings:
@@ -100,3 +101,13 @@ async def test_it_stands_in_the_contact_document(tmp_path: Path) -> None:
     assert told is not None
     assert (told.policy, told.up, told.destinations) == ("residential", 20_000_000, 60)
     assert "20 Mbit/s up" in told.words
+
+
+def test_what_no_gateway_calls_no_lease_reaches() -> None:
+    """Where clouds hand a host's secrets to whatever runs on it, and what a router turns into such an address."""
+    refused = [ip_network(network) for network in (*PRIVATE_V4, *PRIVATE_V6)]
+    for network in (*_dialling._NEVER, *_dialling._CARRIERS):
+        assert any(
+            isinstance(network, type(other)) and network.subnet_of(other)  # type: ignore[arg-type]
+            for other in refused
+        ), network

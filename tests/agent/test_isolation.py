@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from tests.agent.conftest import Rig
 
 PUBLIC = "203.0.113.7"  # TEST-NET-3: no private range, and nobody's
-PRIVATE = ("10.99.0.7", "172.20.0.7", "192.168.77.7", "100.64.0.7", "169.254.169.254", "198.18.0.7")
+PRIVATE = (
+    "10.99.0.7",
+    "172.20.0.7",
+    "192.168.77.7",
+    "100.64.0.7",
+    "169.254.169.254",
+    "198.18.0.7",
+    "168.63.129.16",
+)
 PORT = 8080
 SINK = 9000
 """Takes whatever comes."""

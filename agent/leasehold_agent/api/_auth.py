@@ -215,9 +215,9 @@ class Authorizer:
             raise SessionExpired(str(error)) from None
         except ProofOutOfScope as error:
             raise SessionScope(str(error)) from None
-        except (ChainError, TimeoutError) as error:
+        except (ChainError, TimeoutError):  # which names the owner's nodes: no stranger's business
             raise ChainUnreachable(
-                f"The chain must say whether this account approved, and does not answer: {error}",
+                "The chain must say whether this account approved, and does not answer; try again.",
                 retry_after=10,
             ) from None
         decoded = Proof.decode(proof)

@@ -92,9 +92,9 @@ async def put_closing_order(request: Request, lease: LeaseText, digest: DigestTe
     try:
         async with asyncio.timeout(ORDER_SECONDS):
             await runtime.keep_order(number, order, bytes.fromhex(document.workload))
-    except (ChainError, TimeoutError) as error:
+    except (ChainError, TimeoutError):
         raise ChainUnreachable(
-            f"The chain must say whether the order is good, and does not answer: {error}", retry_after=10
+            "The chain must say whether the order is good, and does not answer; try again.", retry_after=10
         ) from None
     handle = await runtime.lookup(number)
     if handle is None:

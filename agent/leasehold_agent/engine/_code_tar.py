@@ -20,6 +20,7 @@ _BUFFER: Final = 1 << 20
 _BLOCK: Final = 512
 _HEAD: Final = struct.Struct("100s8s8s8s12s12s8sc100s8s247x")
 _SHORT, _LARGE, _MOST_ID = 99, 8**11, 8**7
+_MOST_DIGITS, _HIGHEST = 32, 2**31 - 1
 _BLANK, _GNU = b" " * 8, b"ustar  \0"
 _TYPES: Final = {
     CodeKind.FOLDER: tarfile.DIRTYPE,
@@ -93,15 +94,26 @@ def _long_header(entry: CodeEntry, path: bytes, owner: tuple[int, int]) -> bytes
 
 
 def owner_of(user: str) -> tuple[int, int]:
-    """Whose the files are of a container that runs as `user`: root's where that is no number."""
+    """Whose the files are of a container that runs as `user`: root's where that is no number. An image may say
+    anything; the engine judges it when it starts the container.
+    """
     name, _, group = user.partition(":")
-    if not name.isdigit():
+    number = _number(name)
+    if number is None:
         return 0, 0
-    number = int(name)
-    return number, int(group) if group.isdigit() else number
+    of_group = _number(group)
+    return number, number if of_group is None else of_group
 
 
 def folder_mode(user: str) -> int:
     """Of the folder itself: everybody may write to it where only the image knows who runs in it."""
     name = user.partition(":")[0]
-    return 0o1777 if name and not name.isdigit() else 0o755
+    return 0o1777 if name and _number(name) is None else 0o755
+
+
+def _number(text: str) -> int | None:
+    """A user or a group in numbers, as engines take them; None where it is anything else."""
+    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+        return None
+    number = int(text)
+    return number if number <= _HIGHEST else None

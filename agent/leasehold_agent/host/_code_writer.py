@@ -16,12 +16,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from leasehold_agent._errors import CodeNotWritten
 from leasehold_agent.host import _unpacker
 from leasehold_agent.host._mount_space import MountSpace
 
+MOST_AT_ONCE: Final = 8
+"""Programs of some ten MiB each, which last as long as a tenant takes to send his next part; more go by the engine."""
 _SECONDS: Final = 120.0
 """For a part, at most: an engine is given as long."""
 
@@ -76,26 +78,27 @@ def packed_part(
 class CodeWriter:
     """Writes into one container, part by part. Whatever it cannot do is left to the engine."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    _places: ClassVar[set[object]] = set()
+
+    def __init__(self, process: asyncio.subprocess.Process, place: object) -> None:
         self._process = process
+        self._place = place
 
     @classmethod
     async def begin(cls, space: MountSpace, target: CodeTarget, packs: Path) -> CodeWriter:
-        """packs: the folder that these lie in. Raises CodeNotWritten, EngineDown."""
-        inside = await asyncio.to_thread(space.process)
-        program = [sys.executable, "-I", "-S", _unpacker.__file__, str(os.getpid())]
+        """packs: the folder that these lie in. Raises CodeNotWritten (also where `MOST_AT_ONCE` do), EngineDown."""
+        if len(cls._places) >= MOST_AT_ONCE:
+            raise CodeNotWritten("as many as may write at once do")
+        cls._places.add(place := object())
         try:
-            process = await asyncio.create_subprocess_exec(
-                *program,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-            )
-        except OSError as error:
-            raise CodeNotWritten(str(error)) from error
-        writer = cls(process)
+            writer = cls(await _process(), place)
+        except BaseException:
+            cls._places.discard(place)
+            raise
         try:
-            await writer._told(_line(inside, target, packs))
+            with contextlib.ExitStack() as stack:
+                view = await asyncio.to_thread(stack.enter_context, space.opened())
+                await writer._told(_line(view, target, packs))
         except BaseException:  # a cancellation too: nobody else knows of the process yet
             await writer.close()
             raise
@@ -110,6 +113,7 @@ class CodeWriter:
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
         await self._process.wait()
+        self._places.discard(self._place)
 
     async def _told(self, words: bytes) -> None:
         said = b""
@@ -126,10 +130,24 @@ class CodeWriter:
             raise CodeNotWritten(said.decode(errors="replace").strip("-\n") or "its program has died")
 
 
-def _line(inside: str, target: CodeTarget, packs: Path) -> bytes:
+async def _process() -> asyncio.subprocess.Process:
+    """Raises CodeNotWritten."""
+    program = [sys.executable, "-I", "-S", _unpacker.__file__, str(os.getpid())]
+    try:
+        return await asyncio.create_subprocess_exec(
+            *program,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+    except OSError as error:
+        raise CodeNotWritten(str(error)) from error
+
+
+def _line(view: str, target: CodeTarget, packs: Path) -> bytes:
     place = target.place
     told = {
-        "process": inside,
+        "view": view,
         "packs": str(packs),
         "upper": str(place.upper),
         "lowers": [str(lower) for lower in place.lowers],

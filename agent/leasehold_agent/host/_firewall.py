@@ -47,12 +47,14 @@ _UNPACED = LeasePace()
 _THERE = "File exists"
 Network = IPv4Network | IPv6Network
 
-# RFC 6890 and what clouds put beside it: nothing that a tenant rents a host's address to reach.
+# RFC 6890 and what clouds put beside it: nothing that a tenant rents a host's address to reach. One is of the public
+# internet to look at: Azure's inner address, which hands a host's certificates and settings to whatever runs on it.
 PRIVATE_V4 = (
     "0.0.0.0/8",
     "10.0.0.0/8",
     "100.64.0.0/10",
     "127.0.0.0/8",
+    "168.63.129.16/32",
     "169.254.0.0/16",
     "172.16.0.0/12",
     "192.0.0.0/24",
@@ -62,10 +64,11 @@ PRIVATE_V4 = (
 )
 # In version 6 also what carries an address of version 4 inside, whichever that is.
 PRIVATE_V6 = (
-    "::/127",
+    "::/96",
     "::ffff:0:0/96",
     "64:ff9b::/96",
     "64:ff9b:1::/48",
+    "2001::/32",
     "2002::/16",
     "fc00::/7",
     "fe80::/10",

@@ -6,9 +6,12 @@ So they are made, looked for and taken away in the view of whoever listens at th
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import socket
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,7 +51,27 @@ class MountSpace:
         self._inside("umount", "--", str(place))
 
     def _inside(self, *command: str) -> None:
-        host_tool("nsenter", f"--mount=/proc/{self.process()}/ns/mnt", "--", *command)
+        with self.opened() as view:
+            host_tool("nsenter", f"--mount={view}", "--", *command)
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[str]:
+        """The view itself, as a path that leads to it for as long as this lasts, for programs of the agent's.
+
+        A number may be another process's a moment later, such as a tenant's, in whose view a stranger has laid out what
+        root would write into. So the engine has to be who it was before its view was opened. Raises EngineDown.
+        """
+        process = self.process()
+        try:
+            view = os.open(f"/proc/{process}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            raise EngineDown(f"Whoever listened at {self.socket} has ended: {error}") from error
+        try:
+            if self.process() != process:
+                raise EngineDown(f"Another listens at {self.socket} now.")
+            yield f"/proc/{os.getpid()}/fd/{view}"
+        finally:
+            os.close(view)
 
     def process(self) -> str:
         """A process in this view, by its number; asked anew each time, since engines are started again."""

@@ -252,11 +252,10 @@ class _Kernel:
         if os.getppid() != parent:
             raise _GivenUp("nobody waits for it")
 
-    def enter(self, process: str) -> None:
-        """The view of the file systems that a process has."""
-        if process != "self":
-            with open(f"/proc/{process}/ns/mnt", "rb") as view:
-                self._done(self._library.setns(view.fileno(), _NEW_MOUNTS))
+    def enter(self, path: str) -> None:
+        """A view of the file systems that the agent has open."""
+        with open(path, "rb") as view:
+            self._done(self._library.setns(view.fileno(), _NEW_MOUNTS))
 
     def part(self) -> None:
         """A view of its own from here on, which begins as the one it was in: what is mounted here, nobody else sees."""
@@ -297,7 +296,7 @@ def _work(told: Any, kernel: _Kernel, source: BinaryIO) -> None:
     """Until there are no more parts. Raises OSError, _GivenUp."""
     packs = os.open(told["packs"], _FOLDER)
     upper, lowers = told["upper"], told["lowers"]
-    kernel.enter(told["process"])
+    kernel.enter(told["view"])
     owned = os.open(upper, _FOLDER)
     if os.fstat(owned).st_uid:
         raise _GivenUp("the engine gives the container other users than the host's")

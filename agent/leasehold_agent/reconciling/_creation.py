@@ -98,6 +98,8 @@ class Creation:
             await self._keep()
             existing = None
         if existing is None:
+            if self.notes.image is None:
+                self.notes.coded = False  # what held it is gone, whoever took it away
             spec = await self._spec(devices, attached, refused)
             await self._network()
             await self._make(spec)

@@ -7,16 +7,20 @@ result of the right form or an error, is an `Outcome` of its request.
 How a node is reached is another file's: `HttpEndpoint` by its address, `Web3Endpoint` by somebody's web3.py client.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from leasehold.chain._shapes import Misshapen, checked
 from leasehold.errors import ContractError, Reverted, RpcError, UnknownRevert, decode_revert
 
 MOST_CALLS = 64
 _REGROWTH = 32  # exchanges that went well until a longer batch is tried again
+_SHORTEST_KEY = 6  # characters; `v3` is none, and a node's words may be full of it
 _LIMITS = frozenset({-32005, -32029, 429})
 # Many nodes have no code of their own for it.
 _LIMIT_WORDS = (
@@ -86,7 +90,7 @@ class Endpoint(ABC):
 
         Raises Unanswered, Limited, BatchRefused.
         """
-        found = _outcomes(requests, await self.parts(requests, seconds))
+        found = _outcomes(requests, await self.parts(requests, seconds), self.url)
         self._note(len(found) == len(requests))
         if len(found) < len(requests):
             self.split(len(requests))
@@ -102,14 +106,27 @@ class Endpoint(ABC):
             self.most, self.went_well = self.most * 2, 0
 
 
-def _outcomes(requests: Sequence[NodeRequest], parts: Mapping[int, Any]) -> dict[int, Outcome]:
+def without_secrets(words: str, url: str) -> str:
+    """What a node says, without what of its address may be somebody's key: some repeat it where they refuse it, and the
+    words go on to terminals, logs and, by a gateway, to strangers.
+    """
+    with suppress(ValueError):
+        address = urlsplit(url)
+        parts = [address.username, address.password, *re.split(r"[/&=]", f"{address.path}&{address.query}")]
+        keys = {part for part in parts if part is not None and len(part) >= _SHORTEST_KEY}
+        for key in sorted(keys, key=len, reverse=True):
+            words = words.replace(key, "…").replace(unquote(key), "…")
+    return words
+
+
+def _outcomes(requests: Sequence[NodeRequest], parts: Mapping[int, Any], url: str) -> dict[int, Outcome]:
     """Of those parts that can be used. Raises what was wrong with the first that cannot, if no part can."""
     found: dict[int, Outcome] = {}
     problem: Unanswered | None = None
     for request in requests:
         if request.id in parts:
             try:
-                found[request.id] = _outcome(parts[request.id], request)
+                found[request.id] = _outcome(parts[request.id], request, url)
             except Unanswered as error:
                 problem = problem or error
     if not found:
@@ -117,7 +134,7 @@ def _outcomes(requests: Sequence[NodeRequest], parts: Mapping[int, Any]) -> dict
     return found
 
 
-def _outcome(part: Mapping[str, Any], request: NodeRequest) -> Outcome:
+def _outcome(part: Mapping[str, Any], request: NodeRequest, url: str) -> Outcome:
     error = part.get("error")
     if error is None:
         if "result" not in part:
@@ -128,9 +145,8 @@ def _outcome(part: Mapping[str, Any], request: NodeRequest) -> Outcome:
             raise Unanswered(str(odd)) from None
     if not isinstance(error, dict):
         raise Unanswered(f"{request.method}: {words_of(part)}")
-    refusal = RpcError(
-        _code(error), str(error.get("message", error))[:500], error.get("data"), request.method
-    )
+    message = without_secrets(str(error.get("message", error)), url)
+    refusal = RpcError(_code(error), message[:500], _data(error, url), request.method)
     reverted = revert_of(error)
     if reverted is not None:
         reverted.__cause__ = refusal  # for whoever speaks JSON-RPC above us
@@ -148,6 +164,14 @@ def is_limit(error: Any, method: str) -> bool:
         return True
     # For logs the same code says that there are too many of them.
     return _code(error) in _LIMITS and method != "eth_getLogs"
+
+
+def _data(error: Mapping[str, Any], url: str) -> Any:
+    """As it came; nothing of it where it holds what may be a key."""
+    data = error.get("data")
+    if data is None or (isinstance(data, str) and data.startswith("0x")):
+        return data
+    return data if without_secrets(str(data), url) == str(data) else None
 
 
 def _code(error: Mapping[str, Any]) -> int:

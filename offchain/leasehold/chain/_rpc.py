@@ -24,7 +24,15 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from leasehold.chain._deployment import Deployment
-from leasehold.chain._endpoint import BatchRefused, Endpoint, Limited, NodeRequest, Outcome, Unanswered
+from leasehold.chain._endpoint import (
+    BatchRefused,
+    Endpoint,
+    Limited,
+    NodeRequest,
+    Outcome,
+    Unanswered,
+    without_secrets,
+)
 from leasehold.chain._http_endpoint import HttpEndpoint
 from leasehold.chain._shapes import check_header
 from leasehold.chain._wire import OWN, HttpWire, Wire
@@ -365,7 +373,7 @@ def _seconds_until(problems: Sequence[Unanswered | WrongChain], rounds: int, pau
 
 
 def _told(endpoint: Endpoint, error: Exception) -> str:
-    return f"The node {_host(endpoint)} says: {error}"
+    return f"The node {_host(endpoint)} says: {without_secrets(str(error), endpoint.url)}"
 
 
 def _host(endpoint: Endpoint) -> str:
@@ -386,4 +394,5 @@ def _reason(endpoint: Endpoint, error: Unanswered | WrongChain) -> str:
     with suppress(ValueError):
         port = urlsplit(endpoint.url).port
         host += f":{port}" if port else ""
-    return f"{host}: {error.actual if isinstance(error, WrongChain) else error}"
+    said = error.actual if isinstance(error, WrongChain) else str(error)
+    return f"{host}: {without_secrets(said, endpoint.url)}"

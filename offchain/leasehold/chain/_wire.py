@@ -4,8 +4,9 @@ aiohttp, which web3.py brings along, takes a fifth of the time of a processor fo
 nodes are most of what an agent, an index and a command do: docs/decisions/0362.
 """
 
+import asyncio
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
@@ -58,21 +59,22 @@ class HttpWire:
 
     def __init__(self, trusted: Callable[[], ssl.SSLContext]) -> None:
         self._trusted = trusted
-        self._session: ClientSession | None = None
+        self._sessions: dict[asyncio.AbstractEventLoop, ClientSession] = {}
+        self._lasting: dict[asyncio.AbstractEventLoop, AsyncGenerator[None, None]] = {}
         self._proxies: dict[str, str | None] = {}
 
     async def aclose(self) -> None:
-        """As `Wire`."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        """As `Wire`, of the loop that runs."""
+        if (lasting := self._lasting.get(asyncio.get_running_loop())) is not None:
+            await lasting.aclose()
 
     async def post(self, url: str, body: bytes, most: int) -> WireAnswer:
         """As `Wire`."""
         from aiohttp import ClientError
 
         try:
-            async with self._opened().post(
+            session = await self._opened()
+            async with session.post(
                 url, data=body, proxy=self._proxy_to(url), allow_redirects=False
             ) as response:
                 status, headers = response.status, response.headers
@@ -93,20 +95,38 @@ class HttpWire:
             self._proxies[url] = proxy_to(url)
         return self._proxies[url]
 
-    def _opened(self) -> "ClientSession":
-        if self._session is None:
-            from aiohttp import ClientSession, ClientTimeout, DummyCookieJar
+    async def _opened(self) -> "ClientSession":
+        """Of the loop that runs: connections are of one loop, and whoever calls `asyncio.run` again has another."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._sessions:
+            for ended in [
+                each for each in self._sessions if each.is_closed()
+            ]:  # and nobody had closed this before
+                del self._sessions[ended], self._lasting[ended]
+            self._lasting[loop] = self._last(loop)
+            await anext(self._lasting[loop])
+        return self._sessions[loop]
 
-            from leasehold.chain._kept_connections import KeptConnections
+    async def _last(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[None, None]:
+        """Has connections until it is closed: by `aclose`, or by whoever ends the loop, as `asyncio.run` does, which
+        closes every generator first.
+        """
+        from aiohttp import ClientSession, ClientTimeout, DummyCookieJar
 
-            self._session = ClientSession(
-                connector=KeptConnections(ssl=self._trusted(), keepalive_timeout=_IDLE_SECONDS),
-                headers=_HEADERS,
-                cookie_jar=DummyCookieJar(),
-                timeout=ClientTimeout(total=None),  # whoever asks says how long
-                auto_decompress=False,
-            )
-        return self._session
+        from leasehold.chain._kept_connections import KeptConnections
+
+        session = self._sessions[loop] = ClientSession(
+            connector=KeptConnections(ssl=self._trusted(), keepalive_timeout=_IDLE_SECONDS),
+            headers=_HEADERS,
+            cookie_jar=DummyCookieJar(),
+            timeout=ClientTimeout(total=None),  # whoever asks says how long
+            auto_decompress=False,
+        )
+        try:
+            yield
+        finally:
+            del self._sessions[loop], self._lasting[loop]
+            await session.close()
 
 
 def proxy_to(url: str) -> str | None:

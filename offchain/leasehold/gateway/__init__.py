@@ -14,7 +14,8 @@ itself), `_market` (all of it, kept at the index's head), `_gateway` (what route
 the index (who is signed in: `_refusals`, `_parts`, `_bodies`, `_places`, `_gateway_tables`, `_nonces`, `_sessions`,
 `_sign_in_message`, `_signing_in`; ways to agents: `_agent_paths`, `_lines`, `_relaying`, `_terminals`; the chain:
 `_rpc_calls`, `_rpc`; data: `_keeping`, `_uploads`, `_uploading`; groups: `_gathering`; renters without gas money:
-`_gas_costs`, `_gasless`; who is told of his leases: `_recipients`, `_watching`, `_alerting`; all together:
+`_gas_costs`, `_gasless`; what one replica does for all: `_elected_keeper`; who is
+told of his leases: `_recipients`, `_watching`, `_alerting`; all together:
 `_opened_parts`), then files of routes, `_searching` (the search that needs
 none), `_site` (the dApp's files), `_front` (headers, limits, last resort), `_app`, `_opening`, `_serving`.
 """

@@ -175,6 +175,13 @@ def for_strangers(error: Exception) -> Exception:
     return NodesUnreachable() if isinstance(error, RpcUnavailable | WrongChain) else error
 
 
+def for_owner(error: Exception) -> str:
+    """What the gateway's own log says of it: which nodes do not answer, by host alone, and why. A database's words may
+    hold its password.
+    """
+    return type(error).__name__ if of_the_database(error) else str(error)
+
+
 def of_the_database(error: Exception) -> bool:
     """Whether the gateway's database is away, or being made anew; its own words are for the log alone."""
     return isinstance(error, SQLAlchemyError | IndexUnavailable | IndexConflict)

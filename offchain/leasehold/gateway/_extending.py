@@ -26,8 +26,9 @@ from leasehold.chain import (
     format_lease,
 )
 from leasehold.client import PurseDeed, PurseStanding, PurseTurn, standing_of_purse, turn_of_purse
-from leasehold.errors import ChainError, ContractError, LeaseholdError
-from leasehold.gateway._errors import GatewayRefusal, said_of
+from leasehold.errors import ContractError, LeaseholdError
+from leasehold.gateway._elected_keeper import ElectedKeeper
+from leasehold.gateway._errors import GatewayRefusal
 from leasehold.gateway._gas_costs import GasLosses, GasPricing
 from leasehold.gateway._gas_key import GasKey
 from leasehold.gateway._held_purses import HeldPurses
@@ -64,7 +65,6 @@ class Extending:
         self._key = key
         self._pricing = pricing
         self._losses = losses
-        self._elected = elected
         self._accounts = AccountsContract(rpc, pool.deployment.accounts)
         self._domain = accounts_domain(pool.deployment)
         self._money = Money.of(pool.deployment)
@@ -72,7 +72,7 @@ class Extending:
         self._next: dict[int, int] = {}
         self._troubles: dict[int, str] = {}
         self._unpaid: dict[int, tuple[str, int]] = {}  # whose key is which, since when
-        self._looking: dict[int, asyncio.Task[None]] = {}
+        self._keeper = ElectedKeeper[int]("gateway.purses", LOOK_SECONDS, elected)
 
     def trouble_of(self, lease: int) -> str | None:
         """Why the lease was not extended when this replica looked at it last, if it was to be."""
@@ -84,33 +84,16 @@ class Extending:
 
     async def keep(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         """Looks after all of them, for ever."""
-        while True:
-            if self._elected():
-                try:
-                    await self.look()
-                except (ChainError, SQLAlchemyError) as error:
-                    _log.warning("gateway.purses", error=said_of(error))
-            await sleep(LOOK_SECONDS)
+        await self._keeper.keep(self.look, sleep)
 
     async def look(self) -> None:
         """Does what is to be done now, and waits a while for it; what takes longer goes on beside the next look."""
         now = await self._rpc.now()
-        for lease in await self._due(now):
-            if lease not in self._looking:
-                self._looking[lease] = asyncio.create_task(self._look_at(lease, now))
-        if self._looking:
-            await asyncio.wait(self._looking.values(), timeout=LOOK_SECONDS)
-        for lease, task in list(self._looking.items()):
-            if task.done():
-                del self._looking[lease]
-                task.result()
+        await self._keeper.begin(await self._due(now), lambda lease: self._look_at(lease, now))
 
     async def close(self) -> None:
         """Ends what is under way here. What was broadcast may be mined."""
-        tasks = list(self._looking.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._keeper.close()
 
     async def _due(self, now: int) -> Sequence[int]:
         known = await self._held.leases()

@@ -23,7 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from leasehold.chain import EventWatcher, IndexBroken, IndexConflict, Indexer, IndexTorn, Item, Pool
 from leasehold.client import PoolClient
 from leasehold.errors import ChainError
-from leasehold.gateway._errors import said_of
+from leasehold.gateway._errors import for_owner, said_of
 from leasehold.gateway._gateway import Gateway
 
 _log = structlog.get_logger("leasehold.gateway")
@@ -32,6 +32,8 @@ AGAIN: Final = 2.0
 """Seconds after which what failed is tried again."""
 LOOK_EVERY: Final = 10.0
 """Seconds after which the index is looked at without news."""
+AWAY: Final = 5.0
+"""Seconds without an answer of the nodes after which the log says so."""
 SCORES_EVERY: Final = 300.0
 
 
@@ -58,13 +60,15 @@ async def kept_up(
 async def follow(gateway: Gateway, client: PoolClient) -> None:
     """Has the index at the chain's head, by this process or another, for ever."""
     while True:
+        cause = ""
         try:
             await _followed(gateway, client)
         except (ChainError, SQLAlchemyError) as error:
             with suppress(ChainError, SQLAlchemyError):
                 await _mended(gateway.index, error)
             gateway.trouble = _trouble(gateway.index, error)
-        _log.warning("gateway.follows_again", trouble=gateway.trouble)
+            cause = for_owner(error)
+        _log.warning("gateway.follows_again", trouble=gateway.trouble, cause=cause)
         await asyncio.sleep(AGAIN)
 
 
@@ -97,6 +101,20 @@ def _trouble(index: Indexer, error: Exception) -> str:
             "Another release has the index's tables." if index.shared else "Another gateway writes the index."
         )
     return said_of(error)
+
+
+async def tell_owner(gateway: Gateway, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+    """Has the log say which nodes do not answer, and when some do again, for ever. Nobody else is told which."""
+    told = ""
+    while True:
+        error = gateway.away(time.time(), AWAY)
+        cause = "" if error is None else for_owner(error)
+        if cause and cause != told:
+            _log.warning("gateway.nodes_away", cause=cause)
+        elif told and not cause:
+            _log.info("gateway.nodes_answer")
+        told = cause
+        await sleep(LOOK_EVERY)
 
 
 async def hear(gateway: Gateway) -> None:
@@ -150,5 +168,5 @@ async def ask_scores(gateway: Gateway, sleep: Callable[[float], Awaitable[None]]
         try:
             await gateway.market.score()
         except ChainError as error:
-            _log.warning("gateway.no_scores", error=str(error))
+            _log.warning("gateway.no_scores", error=for_owner(error))
         await sleep(SCORES_EVERY if known else AGAIN)

@@ -68,11 +68,16 @@ class Gateway:
             return said_of(self.index.last_error)
         if lately := sorted(name for name, at in self.ended.items() if now - at < STALE):
             return f"What it does beside answering has failed and was begun again: {', '.join(lately)}."
+        away = self.away(now, STALE)
+        return None if away is None else said_of(away)
+
+    def away(self, now: float, seconds: float) -> Exception | None:
+        """Why the nodes have given no answer for so long, if they have given none. now: unix seconds."""
         writes, watcher = self.index.elected or not self.index.shared, self.watcher
         since = watcher.stale_since if watcher is not None and writes else None
         return (
-            str(watcher.last_error)
-            if watcher is not None and since is not None and now - since >= STALE
+            watcher.last_error
+            if watcher is not None and since is not None and now - since >= seconds
             else None
         )
 

@@ -11,7 +11,7 @@ from leasehold.client import connect
 from leasehold.gateway._documents import Documents
 from leasehold.gateway._facts import ChainFacts
 from leasehold.gateway._figures import Figures
-from leasehold.gateway._following import ask_scores, follow, hear, keep_market, kept_up
+from leasehold.gateway._following import ask_scores, follow, hear, keep_market, kept_up, tell_owner
 from leasehold.gateway._gateway import Gateway
 from leasehold.gateway._hub import Hub
 from leasehold.gateway._market import Market
@@ -46,6 +46,7 @@ async def opened(settings: GatewaySettings) -> AsyncIterator[Gateway]:
                 "market": lambda: keep_market(gateway),
                 "documents": lambda: documents.fetching(market.came),
                 "scores": lambda: ask_scores(gateway),
+                "owner": lambda: tell_owner(gateway),
             }
             working = [tasks.create_task(kept_up(gateway, name, work)) for name, work in works.items()]
             yield gateway

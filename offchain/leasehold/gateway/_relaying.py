@@ -20,6 +20,7 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from leasehold._bounded import Pieces, Unreadable
 from leasehold.errors import AgentError
 from leasehold.gateway._agent_paths import METHODS, AgentCall, call_of
 from leasehold.gateway._bodies import pieces
@@ -110,7 +111,7 @@ class _Carried(Response):
                 await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
                 if sending.done():
                     with suppress(
-                        httpx.HTTPError, TimeoutError, TooMuch
+                        httpx.HTTPError, TimeoutError, TooMuch, Unreadable
                     ):  # what has begun can only be cut off
                         sending.result()
             finally:
@@ -121,8 +122,9 @@ class _Carried(Response):
     async def _send(self, send: Send) -> None:
         start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
         await self._timely(send, start)
-        left = self._call.answer
+        left, small = self._call.answer, Pieces()
         async for chunk in self._answer.aiter_raw():
+            small.take(chunk)
             if (left := left - len(chunk)) < 0:
                 raise TooMuch("The agent's answer is longer than any should be;")
             await self._timely(send, {"type": "http.response.body", "body": chunk, "more_body": True})

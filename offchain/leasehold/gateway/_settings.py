@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from leasehold.chain import SCHEMA, Deployment, Signer
-from leasehold.gateway._sign_in_origins import check_sign_in_origins
+from leasehold.gateway._sign_in_origins import check_origins, check_sign_in_origins
 from leasehold.guarding import MailServer
 
 DEFAULT_RPC: Final = ("http://127.0.0.1:8545",)
@@ -48,7 +48,7 @@ class GatewaySettings:
     that may read the answers and sign in; none by itself.
 
     Raises:
-        SettingsError: an origin of `sign_in_origins` is none, or is everybody's.
+        SettingsError: an origin of `origins` or `sign_in_origins` is none; one of the latter is everybody's.
     """
 
     deployment: Deployment
@@ -72,6 +72,7 @@ class GatewaySettings:
     alerts_to: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        check_origins(self.origins)
         check_sign_in_origins(self.sign_in_origins, self.sites)
 
     @property

@@ -40,6 +40,16 @@ SHARED: Final = frozenset(
 """Hosts at which everybody's sites have one origin."""
 
 
+def check_origins(origins: Collection[str]) -> None:
+    """Of pages elsewhere that may read: what is public, so that one may come without TLS.
+
+    Raises:
+        SettingsError: one is no origin as browsers write it, and so would never be one that asks.
+    """
+    for origin in origins:
+        _formed(origin)
+
+
 def check_sign_in_origins(origins: Collection[str], sites: Collection[str]) -> None:
     """sites: the gateway's own, whose pages have a session in a cookie.
 
@@ -53,13 +63,18 @@ def check_sign_in_origins(origins: Collection[str], sites: Collection[str]) -> N
             raise SettingsError(f"{origin} is the gateway's own address", "name it among its sites alone.")
 
 
-def _check(origin: str) -> None:
+def _formed(origin: str) -> re.Match[str]:
     form = _ORIGIN.fullmatch(origin)
     if form is None or form["port"] == _USUAL[form["scheme"]] or int(form["port"] or 0) > 65_535:
         raise SettingsError(
             f"`{origin[:200]}` is no page's origin",
             "write it whole, as browsers do: https://app.example, without a path, a usual port or a capital.",
         )
+    return form
+
+
+def _check(origin: str) -> None:
+    form = _formed(origin)
     if form["scheme"] == "http" and _HERE.fullmatch(form["host"]) is None:
         raise SettingsError(
             f"What {origin} serves can be changed on its way", "let pages sign in that come over TLS."

@@ -20,8 +20,8 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from leasehold.chain import Indexer, Lease
-from leasehold.errors import ChainError, LeaseholdError
-from leasehold.gateway._errors import said_of
+from leasehold.errors import LeaseholdError
+from leasehold.gateway._elected_keeper import ElectedKeeper
 from leasehold.gateway._market import Market
 from leasehold.gateway._recipients import HeldRecipient, Recipients
 from leasehold.guarding import (
@@ -94,27 +94,24 @@ class Watching:
         self._ways = ways
         self._asks = asks
         self._fund_of = fund_of
-        self._elected = elected
+        self._keeper = ElectedKeeper[str]("gateway.watching", LOOK_SECONDS, elected)
         self._clock = clock
         self._looks = asyncio.Semaphore(LOOKED_AT_ONCE)
         self._sends = asyncio.Semaphore(SENT_AT_ONCE)
         self._sent = TokenBuckets(DAILY, clock, 65_536)
         self._silences = AgentSilences()
         self._machines: dict[str, frozenset[int]] = {}
-        self._looking: dict[str, asyncio.Task[None]] = {}
         self._unasked: list[int] = []
         self._failed: set[str] = set()
 
     async def keep(self, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         """Looks after all of them, for ever."""
-        while True:
-            if self._elected():
-                try:
-                    await self._held.sweep(int(self._clock()))
-                    await self.look()
-                except (ChainError, SQLAlchemyError) as error:
-                    _log.warning("gateway.watching", error=said_of(error))
-            await sleep(LOOK_SECONDS)
+
+        async def swept_look() -> None:
+            await self._held.sweep(int(self._clock()))
+            await self.look()
+
+        await self._keeper.keep(swept_look, sleep)
 
     async def look(self) -> None:
         """Tells what there is to tell now, and waits a while for it; who takes longer is told beside the next look."""
@@ -128,22 +125,11 @@ class Watching:
         sight = await self._pool_sight()
         if sight is None:
             return
-        for recipient in ids:
-            if recipient not in self._looking:
-                self._looking[recipient] = asyncio.create_task(self._look_at(recipient, sight))
-        await asyncio.wait(self._looking.values(), timeout=LOOK_SECONDS)
-        done = {recipient: task for recipient, task in self._looking.items() if task.done()}
-        for recipient in done:  # all of them first: one that failed leaves no other behind
-            del self._looking[recipient]
-        for task in done.values():
-            task.result()
+        await self._keeper.begin(ids, lambda recipient: self._look_at(recipient, sight))
 
     async def close(self) -> None:
         """Ends what is under way here."""
-        tasks = list(self._looking.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._keeper.close()
 
     # ---------------------------------------------------------------------------------------------- what is known
 

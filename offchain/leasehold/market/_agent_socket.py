@@ -102,4 +102,5 @@ def head_of(answers: BinaryIO) -> tuple[int, dict[str, str]]:
 def rest_of(answers: BinaryIO, lines: Mapping[str, str]) -> bytes:
     """The body behind such lines, or the first KiB of it."""
     length = lines.get("content-length", "")
-    return answers.read(min(int(length[:20]), _MOST_ANSWER)) if length.isdigit() else b""
+    plain = length.isascii() and length.isdigit()  # `²` is a digit, and no number
+    return answers.read(min(int(length[:20]), _MOST_ANSWER)) if plain else b""

@@ -394,5 +394,6 @@ async def test_a_chain_that_is_down(world: World) -> None:
     response = await world.http.get(STATUS, headers=await contract_call(world))
     refused(response, 503, "chain-unreachable")
     assert response.headers["retry-after"] == "10"
+    assert "127.0.0.1" not in response.text, "whoever claims to be a tenant hears where its nodes are"
     # Keys are checked here, so that plain accounts go on working.
     assert (await world.http.get(STATUS, headers=await world.tenant.sign("GET", STATUS))).is_success

@@ -120,6 +120,20 @@ def test_what_is_shown_stays_where_it_is_when_lists_come(page: Page, gateway_url
     assert page.evaluate("window.moved") < MOST_MOVED
 
 
+@pytest.mark.parametrize("answers", [True, False], ids=["an agent", "nobody"])
+def test_a_machine_stays_where_it_is_while_its_agent_is_asked(
+    page: Page, gateway_url: str, site: Site, machines: list[dict[str, Any]], answers: bool
+) -> None:
+    others = (machine["id"] for machine in machines if machine["id"] != site.machine)
+    page.set_viewport_size(PHONE)
+    page.add_init_script(COUNT_MOVES)
+    page.goto(f"{gateway_url}/#/machines/{site.machine if answers else next(others)}")
+    words = "Agent answers" if answers else "Agent does not answer"
+    expect(page.get_by_text(words, exact=True)).to_be_visible()
+    settled(page)
+    assert page.evaluate("window.moved") < MOST_MOVED
+
+
 def test_a_phone_has_every_machine_in_its_order(
     page: Page, gateway_url: str, machines: list[dict[str, Any]]
 ) -> None:

@@ -1,5 +1,7 @@
 """JSON-RPC: one good endpoint among bad ones, chains that are not ours, and what nodes say when a call reverts."""
 
+import asyncio
+import os
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -10,7 +12,7 @@ import pytest
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
-from devnet.anvil import Anvil
+from devnet.anvil import CHAIN_ID, Anvil
 from devnet.pool import PoolChain
 from leasehold import _connections
 from leasehold.chain import Pool, Rpc, Token
@@ -93,6 +95,30 @@ async def test_calls_and_batches(anvil: Anvil, rpc: Rpc) -> None:
     assert await rpc.chain_id() == anvil.chain_id, "it opens again"
 
 
+def test_one_client_serves_loop_after_loop(anvil: Anvil) -> None:
+    """As in a notebook, whose cells each call `asyncio.run`; nothing of a loop that has ended stays open."""
+    rpc, before = Rpc([anvil.url]), len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        assert asyncio.run(rpc.chain_id()) == CHAIN_ID
+    assert len(os.listdir("/proc/self/fd")) == before
+
+    async def closed() -> None:
+        await rpc.aclose()  # nothing is open in this loop
+        await rpc.chain_id()
+        await rpc.aclose()
+        await rpc.aclose()
+
+    asyncio.run(closed())
+
+
+def test_a_loop_that_is_closed_by_hand_spoils_no_later_one(anvil: Anvil) -> None:
+    rpc, loop = Rpc([anvil.url]), asyncio.new_event_loop()
+    loop.run_until_complete(rpc.chain_id())
+    loop.run_until_complete(loop.shutdown_asyncgens())
+    loop.close()
+    assert asyncio.run(rpc.chain_id()) == CHAIN_ID
+
+
 async def test_a_batch_fails_with_the_first_error(rpc: Rpc) -> None:
     with pytest.raises(RpcError) as caught:
         await rpc.batch([("eth_chainId", ()), ("no_such_method", ())])
@@ -163,6 +189,31 @@ async def test_who_hears_that_no_node_answers_hears_no_key_of_theirs() -> None:
         await keyed.chain_id()
     assert "node.example:8545: " in str(caught.value)
     assert not any(secret in str(caught.value) for secret in ("me:", "word", "key"))
+
+
+KEYED = "http://me%40x.example:secretword@a/v3/0123456789abcdef?token=tokentoken"
+REPEATED = "project 0123456789abcdef of me@x.example (secretword) is over: v3?token=tokentoken"
+HIDDEN = "project … of … (…) is over: v3?token=…"
+
+
+async def test_a_node_that_repeats_its_key_is_not_quoted() -> None:
+    """Where it refuses it, as some do: who reads a log or a terminal is not always who pays."""
+    refused = WireAnswer(401, {}, orjson.dumps({"error": {"message": REPEATED}}))
+    refusing = Answers(**{KEYED.removeprefix("http://"): [refused]})
+    async with Rpc([KEYED], wire=refusing, sleep=at_once) as keyed:
+        with pytest.raises(RpcUnavailable) as caught:
+            await keyed.chain_id()
+    assert f"a: HTTP 401: {HIDDEN}" in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [REPEATED, {"see": REPEATED}])
+async def test_no_stranger_hears_a_key_by_an_error_that_is_handed_on(data: object) -> None:
+    """A gateway's visitors have its node's errors of their calls."""
+    said = {"error": {"code": -32600, "message": REPEATED, "data": data}}
+    async with Rpc([KEYED], wire=Answers(**{KEYED.removeprefix("http://"): [said]}), sleep=at_once) as keyed:
+        with pytest.raises(RpcError) as caught:
+            await keyed.chain_id()
+    assert (caught.value.message, caught.value.data) == (HIDDEN, None)
 
 
 async def test_an_answer_that_nobody_asked_for_yet_is_not_taken_for_the_next() -> None:

@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from devnet.serving import certificate
@@ -130,11 +131,91 @@ async def test_what_comes_unasked_is_nobody_s_answer(wire: HttpWire, unasked: in
         assert (await wire.post(url, b"", MOST)).body == b"2"
 
 
+ENDLESS = {
+    "a status line": (b"HTTP/1.1 200 ", b"x" * 8_000),
+    "a line of its head": (b"HTTP/1.1 200 OK\r\nx: ", b"x" * 8_000),
+    "lines of its head": (b"HTTP/1.1 200 OK\r\n", b"x: " + b"y" * 1_000 + b"\r\n"),
+    "a folded line": (b"HTTP/1.1 200 OK\r\nx: y\r\n", b" " + b"y" * 1_000 + b"\r\n"),
+    "heads before the head": (b"", b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n"),
+    "lines behind it": (
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n",
+        b"x: " + b"y" * 1_000 + b"\r\n",
+    ),
+}
+
+
+async def test_an_answer_in_pieces_of_a_byte_is_given_up(wire: HttpWire) -> None:
+    """Each takes the parser as long as one of many KiB: 11 MiB in such pieces took 17 s of the loop."""
+    sent, ended = 0, asyncio.Event()
+
+    async def serve(head: bytes, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        try:
+            writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+            while sent < 24 << 20:
+                writer.write(b"1\r\nx\r\n" * 4_000)
+                await writer.drain()
+                sent += 24_000
+        finally:
+            ended.set()
+            writer.close()
+
+    async with node(serve) as url:
+        with pytest.raises(Unanswered):
+            await wire.post(url, b"", 64 << 20)
+        await ended.wait()
+    assert sent < 16 << 20
+
+
+async def test_an_answer_in_small_pieces_is_taken(wire: HttpWire) -> None:
+    piece = b"x" * 40
+
+    async def serve(head: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+        writer.write(b"28\r\n%b\r\n" % piece * 2_000 + b"0\r\n\r\n")
+
+    async with node(serve) as url:
+        assert (await wire.post(url, b"", 64 << 20)).body == piece * 2_000
+        lines = b"[\r\n" + b'  "0x00",\r\n' * 5_000 + b"null]"  # as somebody may write it for people
+        assert orjson.loads(lines)
+
+    async def for_people(head: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(whole(lines))
+
+    async with node(for_people) as url:
+        assert (await wire.post(url, b"", 64 << 20)).body == lines
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+async def test_what_has_no_end_is_given_up(wire: HttpWire, what: str) -> None:
+    """Whatever of its form a node drags out, the other side hangs up before it has kept much of it."""
+    began, goes_on = ENDLESS[what]
+    sent, ended = 0, asyncio.Event()
+
+    async def serve(head: bytes, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        try:
+            writer.write(began)
+            while sent < 64 << 20:
+                writer.write(goes_on)
+                await writer.drain()
+                sent += len(goes_on)
+        finally:
+            ended.set()
+            writer.close()
+
+    async with node(serve) as url:
+        with pytest.raises(Unanswered):
+            await wire.post(url, b"", MOST)
+        await ended.wait()
+    assert sent < 16 << 20, "what lies in the sockets' buffers, and not what somebody keeps"
+
+
 def kept_of(wire: HttpWire) -> list[Any]:
     """The connections that wait, each with since when."""
-    assert wire._session is not None
-    assert wire._session.connector is not None
-    return [kept for several in wire._session.connector._conns.values() for kept in several]
+    (session,) = wire._sessions.values()
+    assert session.connector is not None
+    return [kept for several in session.connector._conns.values() for kept in several]
 
 
 async def test_what_was_packed_is_unpacked_as_far_as_it_may_go(wire: HttpWire) -> None:

@@ -104,6 +104,7 @@ WRONG: tuple[tuple[str, str], ...] = (
     ("wallet new renter", "renter"),
     ("gateway run --listen nowhere", "127.0.0.1:8088"),
     ("gateway run --listen 127.0.0.1:99999", "127.0.0.1:8088"),
+    ("gateway run --origin https://me@app.example/path", "https://app.example"),
     ("gateway run --gasless-wallet renter", "--coin-price"),
     ("gateway run --gasless-wallet renter --coin-price 0", "price"),
     ("gateway run --gasless-wallet renter --coin-price 5 --fees-to ada", "ada"),

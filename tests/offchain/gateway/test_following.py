@@ -5,14 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+import structlog
 
 from devnet.patience import patient
-from leasehold.chain import IndexConflict, IndexUnavailable
+from leasehold.chain import EventWatcher, IndexConflict, Indexer, IndexUnavailable
+from leasehold.errors import RpcUnavailable
 from leasehold.gateway import _following
-from leasehold.gateway._following import AGAIN, SCORES_EVERY, ask_scores, hear, keep_market, kept_up
+from leasehold.gateway._following import (
+    AGAIN,
+    SCORES_EVERY,
+    ask_scores,
+    hear,
+    keep_market,
+    kept_up,
+    tell_owner,
+)
 from leasehold.gateway._gateway import STALE
 
 from .conftest import PROVIDER, World
@@ -159,3 +170,31 @@ async def test_what_is_done_beside_and_ends_is_begun_again_and_said(world: World
         assert "sweep" in answer.json()["trouble"]
     world.gateway.ended["sweep"] -= STALE
     assert (await world.client.get("/readyz")).status_code == 200
+
+
+async def test_which_nodes_do_not_answer_is_for_the_owner_s_log_alone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once, as long as it stays so, and without what of an address is a key; a stranger hears that it is so."""
+    await world.machine(1)
+    reasons = ("node.example:8545: no answer within 15 s", "other.example: HTTP 401")
+    away = SimpleNamespace(stale_since=1.0, last_error=RpcUnavailable(reasons))
+    world.gateway.watcher = cast(EventWatcher, away)
+    monkeypatch.setattr(Indexer, "elected", True)  # of several replicas the others follow nobody
+    looks = 0
+
+    async def sleep(_: float) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 2:
+            away.stale_since = away.last_error = None
+        if looks == 3:
+            raise asyncio.CancelledError
+
+    public = await world.client.get("/readyz")
+    with structlog.testing.capture_logs() as said, suppress(asyncio.CancelledError):
+        await tell_owner(world.gateway, sleep)
+    assert [entry["event"] for entry in said] == ["gateway.nodes_away", "gateway.nodes_answer"]
+    assert all(reason in said[0]["cause"] for reason in reasons)
+    assert (public.status_code, "example" in public.text) == (503, False)
+    assert public.json()["trouble"].startswith("The chain's nodes give no answer")

@@ -52,7 +52,7 @@ class Live {
 
   private told(frame: Frame): void {
     if (frame.block) this.become({ ...this.state, block: frame.block });
-    this.refresh(frame.topic);
+    void this.refresh(frame.topic);
   }
 
   private linked(link: Link): void {
@@ -63,9 +63,18 @@ class Live {
     if (link === "polling") this.poll = setInterval(all, POLL);
   }
 
-  /** The cache's answers whose key begins with the topic's parts are asked for again: `lease:7` → `["lease", "7"]`. */
-  private refresh(topic: string): void {
-    void this.queries?.invalidateQueries({ queryKey: topic.split(":") }, { cancelRefetch: false });
+  /** The cache's answers whose key begins with the topic's parts are asked for again: `lease:7` → `["lease", "7"]`. What is
+   * being asked for already may have been answered before there was this news: it is asked for once more after that. */
+  private async refresh(topic: string): Promise<void> {
+    const { queries } = this;
+    if (queries === undefined) return;
+    const queryKey = topic.split(":");
+    const asked = new Set(queries.getQueryCache().findAll({ queryKey, fetchStatus: "fetching" }));
+    const answers = [...asked].map(({ promise }) => promise);
+    void queries.invalidateQueries({ queryKey }, { cancelRefetch: false });
+    if (asked.size === 0) return;
+    await Promise.allSettled(answers);
+    await queries.invalidateQueries({ predicate: (query) => asked.has(query) }, { cancelRefetch: false });
   }
 
   private become(state: LiveState): void {

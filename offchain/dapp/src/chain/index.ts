@@ -2,7 +2,7 @@
  * The chain, as a renter's browser reads it and asks it.
  *
  * From the ground up: leases, placing, types, quote, earning, terms, words, failures, token, pool, reads, ownReads, deeds,
- * ownDeeds, tenancy, transactions.
+ * ownDeeds, tenancy, missing, inclusion, transactions.
  */
 export { approval, approveDeed, closeDeed, type Deed, extendDeed, openDeed, withdrawDeed } from "./deeds";
 export { claimable, net, unstakableAt, usedIn } from "./earning";

@@ -8,6 +8,8 @@ import type { Money } from "../format";
 import { Problem } from "../problem";
 import type { Deed } from "./deeds";
 import { problemOf } from "./failures";
+import { included } from "./inclusion";
+import { orNull } from "./missing";
 import type { Head } from "./types";
 
 /** Where a transaction is. `mined` may still be undone by a reorganisation; `final` may not. */
@@ -36,9 +38,6 @@ export interface Sender {
   readonly gasless?: (deed: Deed, tell: (stage: GaslessStage) => void) => Promise<TransactionReceipt | null>;
 }
 
-const POLL = 1_000;
-const MOST_SECONDS = 600;
-
 /** Sends the deed and tells each stage up to `mined`; the receipt. Throws a Problem. */
 export async function send(
   deed: Deed,
@@ -66,7 +65,7 @@ export async function send(
 }
 
 async function mined(chain: PublicClient, hash: Hex): Promise<TransactionReceipt> {
-  const receipt = await chain.waitForTransactionReceipt({ hash, pollingInterval: POLL, timeout: MOST_SECONDS * 1000 });
+  const receipt = await included(chain, hash);
   if (receipt.status === "reverted") {
     throw new Problem(
       "transaction-failed",
@@ -101,12 +100,4 @@ export async function fateOf(chain: PublicClient, hash: Hex): Promise<Fate> {
 export async function undone(chain: PublicClient, seen: Head): Promise<boolean> {
   const block = await orNull(chain.getBlock({ blockNumber: seen.number }), "BlockNotFoundError");
   return block !== null && block.hash !== seen.hash;
-}
-
-/** What a node does not have is told by an error of this name; any other is a failure. */
-async function orNull<T>(asked: Promise<T>, missing: string): Promise<T | null> {
-  return await asked.catch((error: unknown) => {
-    if ((error as { name?: unknown } | null)?.name === missing) return null;
-    throw error;
-  });
 }

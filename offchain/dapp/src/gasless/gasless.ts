@@ -183,7 +183,10 @@ async function handedOver(hands: GaslessHands, place: Place, signed: Signed): Pr
   );
   const pause = hands.pause ?? ((milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)));
   for (let look = 0; look < LOOKS; look += 1) {
-    const receipt = await receiptOf(hands.chain, place, signed);
+    const receipt = await receiptOf(hands.chain, place, signed).catch((error: unknown) => {
+      if (error instanceof Problem) throw error;
+      return null; // a node that fails meanwhile says nothing of what the gateway has
+    });
     if (receipt) {
       hands.tell({ kind: "mined", hash: receipt.transactionHash, receipt });
       return receipt;

@@ -440,6 +440,17 @@ async def test_an_answer_that_is_none_is_told_so(hostile: Hostile, app_of: AppOf
     assert (answer.status_code, answer.json()["code"]) == (502, "agent-silent")
 
 
+async def test_an_answer_in_pieces_of_a_byte_is_cut(hostile: Hostile, app_of: AppOf, serve: Serve) -> None:
+    """Each takes the gateway, and whoever else waits for it, as long as one of many KiB."""
+    hostile.answer = said("200 OK\r\nTransfer-Encoding: chunked", b"1\r\nx\r\n" * 20_000 + b"0\r\n\r\n")
+    async with relayed(hostile.contact, app_of) as (app, relay):
+        base = await serve(app)
+        async with httpx.AsyncClient(trust_env=False, timeout=patient(10)) as client:
+            with pytest.raises(httpx.RemoteProtocolError):
+                await client.get(f"http://{base}/api/v1/agents/{MACHINE}/v1/machine")
+        await until(lambda: not relay.places.count)
+
+
 async def test_an_endless_answer_is_cut(hostile: Hostile, app_of: AppOf, serve: Serve) -> None:
     hostile.answer = said("200 OK", b"x" * (5 << 20))
     async with relayed(hostile.contact, app_of) as (app, relay):

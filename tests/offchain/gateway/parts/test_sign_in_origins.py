@@ -88,3 +88,22 @@ def test_settings_hold_no_other(tmp_path: Path) -> None:
     assert GatewaySettings(deployment, tmp_path).sign_in_origins == ()
     with pytest.raises(SettingsError):
         GatewaySettings(deployment, tmp_path, sign_in_origins=("*",))
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "*",
+        "app.example",
+        "https://app.example/",
+        "https://me@app.example",
+        "https://App.example",
+        "ftp://app.example",
+    ],
+)
+def test_who_may_only_read_is_named_as_browsers_name_him_too(tmp_path: Path, origin: str) -> None:
+    """One that is written otherwise had been taken, and let nobody read."""
+    deployment = Deployment(31337, "0x" + "ab" * 32, *ADDRESSES, 1, "TUSD", 6)
+    with pytest.raises(SettingsError, match="is no page's origin"):
+        GatewaySettings(deployment, tmp_path, origins=(origin,))
+    GatewaySettings(deployment, tmp_path, origins=("http://app.example:8080",))

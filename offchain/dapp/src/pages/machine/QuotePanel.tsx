@@ -16,11 +16,16 @@ interface Props {
   readonly token: Token | undefined;
 }
 
+/** What its page asks the price of before its reader has chosen. */
+export function firstWish({ smallest, min }: MachineWhole) {
+  return { cells: smallest, seconds: Math.max(7_200, min), spot: false };
+}
+
 /** What a share would cost, as long as one likes: exact, with what comes back when. */
 export function QuotePanel({ machine, token }: Props) {
   const id = useId();
-  const [cells, setCells] = useState(machine.smallest);
-  const [typed, setTyped] = useState(formatDuration(Math.max(7_200, machine.min)));
+  const [cells, setCells] = useState(firstWish(machine).cells);
+  const [typed, setTyped] = useState(formatDuration(firstWish(machine).seconds));
   const [spot, setSpot] = useState(false);
   const seconds = parseDuration(typed);
   const { answers } = useAgentAnswers(machine.id);
@@ -28,7 +33,6 @@ export function QuotePanel({ machine, token }: Props) {
   return (
     <section className="panel rows" aria-labelledby={`${id}-head`}>
       <h2 id={`${id}-head`}>What it would cost</h2>
-      <SilentAgent machine={machine.id} />
       <div className="quote-wish">
         <div className="field">
           <label htmlFor={`${id}-share`}>Share</label>
@@ -83,6 +87,7 @@ export function QuotePanel({ machine, token }: Props) {
           Rent for {formatDuration(seconds)}
         </Link>
       )}
+      <SilentAgent machine={machine.id} />
     </section>
   );
 }
