@@ -139,7 +139,7 @@ def written_columns(body: bytes, number: int) -> LogColumns | None:
     if not _NEEDED <= set(order) <= _VALUES.keys():
         return None
     names, pattern, fixed = _expression(order)
-    columns = dict(zip(names, map(list, zip(*pattern.findall(text, begin), strict=True)), strict=True))
+    columns = dict(zip(names, zip(*pattern.findall(text, begin), strict=True), strict=False))
     if not columns:
         return None
     logs = len(columns["address"])
@@ -149,7 +149,7 @@ def written_columns(body: bytes, number: int) -> LogColumns | None:
         return None
     plain = LogColumns(
         *(columns[name] for name in ("address", "topics", "data", "blockHash", "blockNumber")),
-        columns.get("blockTimestamp", [""] * logs),
+        columns.get("blockTimestamp", ("",) * logs),
         columns["transactionHash"],
         columns["logIndex"],
     )
