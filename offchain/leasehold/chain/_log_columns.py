@@ -139,7 +139,7 @@ def written_columns(body: bytes, number: int) -> LogColumns | None:
     if not _NEEDED <= set(order) <= _VALUES.keys():
         return None
     names, pattern, fixed = _expression(order)
-    columns = dict(zip(names, zip(*pattern.findall(text, begin), strict=True), strict=False))
+    columns = dict(zip(names, zip(*_found(pattern, text, begin), strict=True), strict=False))
     if not columns:
         return None
     logs = len(columns["address"])
@@ -156,6 +156,20 @@ def written_columns(body: bytes, number: int) -> LogColumns | None:
     return plain if is_plain(plain) else None
 
 
+def _found(pattern: re.Pattern[str], text: str, begin: int) -> list[tuple[str, ...]]:
+    """All that the pattern finds: piece by piece, for while it looks, no other thread can do anything."""
+    found: list[tuple[str, ...]] = []
+    while begin < len(text):
+        cut = text.find(_JOINT, begin + _PIECE)
+        end = len(text) if cut < 0 else cut + len(_JOINT) - 1
+        found += pattern.findall(text, begin, end)
+        begin = end
+    return found
+
+
+_PIECE = 1 << 18
+"""Characters, of which a millisecond's work is made."""
+_JOINT = "},{"
 _OPENING = re.compile(r'\{"jsonrpc":"2\.0","id":([0-9]{1,20}),"result":\[(?=\{)')
 _CLOSING = "]}"
 _HASH_TEXT, _SHORT_TEXT = ".{66}", '[^"]{3,14}'
