@@ -32,7 +32,7 @@ Reader = Callable[[str, str], object]
 
 
 class _Field(NamedTuple):
-    """name: the event's. begin, end: where its hex digits stand, in a log's topics if it is indexed, else in its data."""
+    """begin, end: where its hex digits stand, in a log's topics if it is indexed, else in its data."""
 
     name: str
     read: Reader

@@ -45,9 +45,7 @@ class HttpEndpoint(Endpoint):
             error.seconds = limit
             raise
 
-    async def _post(
-        self, body: bytes, seconds: float, request: NodeRequest
-    ) -> tuple[int, float | None, Any]:
+    async def _post(self, body: bytes, seconds: float, request: NodeRequest) -> tuple[int, float | None, Any]:
         """Status, seconds it wants to be left alone for, and the JSON of the answer."""
         try:
             async with asyncio.timeout(seconds):

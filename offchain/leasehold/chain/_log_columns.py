@@ -62,12 +62,10 @@ def columns_of(logs: Sequence[Mapping[str, Any]]) -> LogColumns:
     )
 
 
-_FIELDS = itemgetter(
-    "address", "topics", "data", "blockHash", "blockNumber", "transactionHash", "logIndex"
-)
+_FIELDS = itemgetter("address", "topics", "data", "blockHash", "blockNumber", "transactionHash", "logIndex")
 
 
-# --------------------------------------------------------------------------------------------------- looked at together
+# ------------------------------------------------------------------------------------------------- looked at together
 
 
 def plain_columns(logs: Sequence[Any]) -> LogColumns | None:
@@ -119,11 +117,11 @@ _SMALL_LINES = re.compile(r"(?:0x[0-9a-fA-F]{1,12}\n)*")
 _DATA_LINES = re.compile(r"(?:0x[0-9a-fA-F]*\n)*")
 
 
-# --------------------------------------------------------------------------------------------- cut out of what is written
+# ------------------------------------------------------------------------------------------ cut out of what is written
 
 
 def written_columns(body: bytes, number: int) -> LogColumns | None:
-    """Of the answer to the request of that number, if it is written plainly and its logs are; else JSON has to read it."""
+    """Of the answer to the request of that number, if it and its logs are written plainly; else JSON has to read it."""
     try:
         text = body.decode("ascii").rstrip()
     except UnicodeDecodeError:
@@ -148,7 +146,11 @@ def written_columns(body: bytes, number: int) -> LogColumns | None:
     if begin + logs * fixed + found + logs - 1 + len(_CLOSING) != len(text):
         return None
     plain = LogColumns(
-        *(columns[name] for name in ("address", "topics", "data", "blockHash", "blockNumber")),
+        columns["address"],
+        columns["topics"],
+        columns["data"],
+        columns["blockHash"],
+        columns["blockNumber"],
         columns.get("blockTimestamp", ("",) * logs),
         columns["transactionHash"],
         columns["logIndex"],
@@ -179,10 +181,7 @@ _VALUES: Mapping[str, str] = {
     **{name: f'"({text})"' for name, text in _FIXED.items()},
     "topics": r'\["([^\]]{66,273})"\]',
     "data": '"([^"]*)"',
-    **{
-        name: f'"({_SHORT_TEXT})"'
-        for name in ("blockNumber", "blockTimestamp", "transactionIndex", "logIndex")
-    },
+    **dict.fromkeys(("blockNumber", "blockTimestamp", "transactionIndex", "logIndex"), f'"({_SHORT_TEXT})"'),
     "removed": "false",
 }
 _NEEDED = _VALUES.keys() - {"blockTimestamp", "transactionIndex", "removed"}

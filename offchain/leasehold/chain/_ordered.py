@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from leasehold.chain._collector import resting

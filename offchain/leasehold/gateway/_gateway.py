@@ -34,8 +34,9 @@ class Gateway:
     """A gateway at work. client: the pool without a wallet, for who asks the chain or an agent; `None` where the
     gateway is only read from, as in tests of its routes. trouble: why the index does not follow, where it does not;
     unread: why it cannot be read. live: places of who listens; fetching: of who waits for a document; frames: what
-    listeners may send. pool: what the chain says of the pool, for this block. woken: set when the index has moved; target: up to which block it is filled before it is read
-    for the first time. ended: which of the tasks beside have ended unexpectedly, and when (unix seconds).
+    listeners may send. pool: what the chain says of the pool, for this block. woken: set when the index has moved;
+    target: up to which block it is filled before it is read for the first time. ended: which of the tasks beside have
+    ended unexpectedly, and when (unix seconds).
     """
 
     settings: GatewaySettings

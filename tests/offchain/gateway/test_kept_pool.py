@@ -18,7 +18,7 @@ FIRST, SECOND = (Block(number, "0x" + f"{number:064x}", number) for number in (1
 
 
 class Asked(Chain):
-    """A chain that counts how often it is asked for the pool, and answers when it may. failing: a node that does not."""
+    """A chain that counts how often it is asked for the pool. may: answer. failing: whether its node does not."""
 
     def __init__(self) -> None:
         super().__init__()
