@@ -25,6 +25,7 @@ async def index(
         Indexer(database_url, deployment) as indexer,
         EventWatcher(rpc, None, [controller], 1) as watcher,
     ):
+        await rpc.check_chain(deployment)  # as every gateway and agent does first: by now all is imported
         begun = time.monotonic()
         running = asyncio.create_task(indexer.run(watcher))
         await indexer.reached(last)

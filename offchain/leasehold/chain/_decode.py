@@ -1,16 +1,16 @@
 """Raw logs to events.
 
 The layout of every event is worked out from the ABI once: for each field, where its hex digits stand in
-the topics or the data and what turns them into a value. Of that one expression is made for all logs of an event at
-once, so that decoding a log is a few slices, with no object made but the event and its `LogMeta`, and no call for
-either. Where logs stand is read for many at once, field by field, and what repeats among them (blocks, times,
-contracts) is read once. A log costs about 2 µs this way where web3.py takes 200.
+the topics or the data and what turns them into a value. All logs of an event are read at once, field by field: a field
+is a slice of each, what repeats among them (blocks, times, contracts, accounts) is read once, and no object is made but
+the event and its `LogMeta`, with no call of Python for either. A log costs about 2 µs this way where web3.py takes 200.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import cache, lru_cache, partial
 from itertools import repeat
-from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from eth_hash.auto import keccak
@@ -19,6 +19,7 @@ from leasehold._addresses import checksummed, is_hex_address
 from leasehold.chain._abi import CONTRACTS, canonical, load_abi
 from leasehold.chain._generated import events as _events
 from leasehold.chain._log import Event, LogMeta
+from leasehold.chain._log_columns import BETWEEN_TOPICS, TOPIC, Column, LogColumns, columns_of
 from leasehold.chain._types import FaultKind, Params, RoundState, SeatSigner, Terms
 
 _PREFIX = len("0x")
@@ -30,13 +31,49 @@ _ENUMS: Mapping[str, Callable[[int], object]] = {"FaultKind": FaultKind, "RoundS
 Reader = Callable[[str, str], object]
 
 
+class _Field(NamedTuple):
+    """begin, end: where its hex digits stand, in a log's topics if it is indexed, else in its data."""
+
+    name: str
+    read: Reader
+    indexed: bool
+    begin: int
+    end: int
+
+    def values(self, topics: Column, data: Column) -> Iterable[object]:
+        """Of many logs."""
+        begin, end = self.begin, self.end
+        words = [text[begin:end] for text in (topics if self.indexed else data)]
+        if self.read is _integer:
+            return map(int, words, repeat(16))
+        if self.read is _address:
+            return _each(_checksummed, words)
+        return map(self.read, words, data)
+
+
 class _Layout(NamedTuple):
-    """topics, data_length: how many topics and characters a log of the event has. make: of those, the events."""
+    """topics, data_length: how many characters the topics of a log have, and at least its data."""
 
     event: type[Event]
     topics: int
     data_length: int
-    make: Callable[[Iterable[LogMeta], Iterable[Sequence[str]], Iterable[str]], list[Event]]
+    fields: Sequence[_Field]
+
+    def fits(self, topics: Column, data: Column) -> bool:
+        """Whether each of the logs does."""
+        return {self.topics} == set(map(len, topics)) and min(map(len, data)) >= self.data_length
+
+    def events(self, logs: LogColumns) -> list[Event]:
+        """Of logs that fit. Filled slot by slot, which takes a third of the time of as many calls of the class."""
+        events = list(map(object.__new__, repeat(self.event, len(logs.data))))
+        _fill(events, "log", _places(logs))
+        for field in self.fields:
+            _fill(events, field.name, field.values(logs.topics, logs.data))
+        return events
+
+
+def _fill(events: Sequence[Event], name: str, values: Iterable[object]) -> None:
+    deque(map(getattr(type(events[0]), name).__set__, events, values), maxlen=0)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -124,23 +161,17 @@ def _reader(item: Mapping[str, Any]) -> tuple[Reader, int]:
 
 def _layout(entry: Mapping[str, Any]) -> _Layout:
     event: type[Event] = getattr(_events, entry["name"])
-    fields: dict[str, str] = {}
-    scope: dict[str, object] = {"event": event, "checksummed": _checksummed}
-    topics, at = 1, _PREFIX
-    for item in sorted(entry["inputs"], key=lambda item: not item["indexed"]):
+    names = {item["name"]: field.name for item, field in zip(entry["inputs"], fields(event)[1:], strict=True)}
+    layout: list[_Field] = []
+    topics, at = TOPIC, _PREFIX
+    for item in entry["inputs"]:
         read, words = _reader(item)
         if item["indexed"]:
-            topic, topics = f"topics[{topics}]", topics + 1
-            word = topic if read is _address else f"{topic}[2:]"
+            topics, begin = topics + len(BETWEEN_TOPICS) + TOPIC, topics + len(BETWEEN_TOPICS) + _PREFIX
         else:
-            word, at = f"data[{at}:{at + words * _WORD}]", at + words * _WORD
-        scope[f"read_{item['name']}"] = read
-        written: Mapping[Reader, str] = {_integer: f"int({word}, 16)", _address: f"checksummed({word})"}
-        fields[item["name"]] = written.get(read, f"read_{item['name']}({word}, data)")
-    values = ", ".join(fields[item["name"]] for item in entry["inputs"])
-    every = f"[event(log, {values}) for log, topics, data in zip(logs, every_topics, every_data)]"
-    make = eval(f"lambda logs, every_topics, every_data: {every}", scope)  # of our own ABIs alone
-    return _Layout(event, topics, at, make)
+            at, begin = at + words * _WORD, at
+        layout.append(_Field(names[item["name"]], read, item["indexed"], begin, begin + words * _WORD))
+    return _Layout(event, topics, at, layout)
 
 
 @cache
@@ -167,50 +198,40 @@ def decode_log(raw: Mapping[str, Any]) -> Event | None:
 
 def decode_logs(raw: Sequence[Mapping[str, Any]]) -> list[Event]:
     """The events in the logs, in their order; those that are not of our contracts' ABIs are left out."""
+    return decode_columns(columns_of(raw))
+
+
+def decode_columns(logs: LogColumns) -> list[Event]:
+    """The same of logs field by field."""
     layouts = _layouts()
-    known = [
-        log
-        for log in raw
-        if (topics := log["topics"])
-        and (layout := layouts.get(topics[0])) is not None
-        and len(topics) == layout.topics
-        and len(log["data"]) >= layout.data_length
-    ]
-    places, every_topics = list(_places(known)), [log["topics"] for log in known]
-    every_data = [log["data"] for log in known]
-    kinds: dict[str, list[int]] = {}
-    for at, topics in enumerate(every_topics):
-        kinds.setdefault(topics[0], []).append(at)
-    if len(kinds) == 1:
-        return layouts[every_topics[0][0]].make(places, every_topics, every_data)
-    events: list[Any] = [None] * len(known)
-    for kind, where in kinds.items():
-        columns = (
-            map(places.__getitem__, where),
-            map(every_topics.__getitem__, where),
-            map(every_data.__getitem__, where),
-        )
-        for at, event in zip(where, layouts[kind].make(*columns), strict=True):
-            events[at] = event
-    return events
+    kinds = [topics[:TOPIC] for topics in logs.topics]
+    if len(distinct := set(kinds)) == 1:
+        layout = layouts.get(kinds[0])
+        if layout is not None and layout.fits(logs.topics, logs.data):
+            return layout.events(logs)
+    places: dict[str, list[int]] = {kind: [] for kind in distinct if kind in layouts}
+    for place, (kind, topics, data) in enumerate(zip(kinds, logs.topics, logs.data, strict=True)):
+        if kind in places and layouts[kind].fits((topics,), (data,)):
+            places[kind].append(place)
+    events: list[Event | None] = [None] * len(kinds)
+    for kind, where in places.items():
+        for place, event in zip(where, layouts[kind].events(logs.some(where)) if where else (), strict=True):
+            events[place] = event
+    return [event for event in events if event is not None]
 
 
-def _places(logs: Sequence[Mapping[str, Any]]) -> Iterator[LogMeta]:
-    if not logs:
-        return iter(())
-    numbers, blocks, transactions, indices, emitters = zip(*map(_PLACE, logs), strict=True)
+def _places(logs: LogColumns) -> Iterator[LogMeta]:
     columns = (
-        _each(_quantity, numbers),
-        blocks,
-        transactions,
-        map(int, indices, repeat(16)),
-        _each(_emitter, emitters),
-        _each(_quantity, [log.get("blockTimestamp") or "0x0" for log in logs]),
+        _each(_quantity, logs.numbers),
+        logs.blocks,
+        logs.transactions,
+        map(int, logs.indices, repeat(16)),
+        _each(_emitter, logs.addresses),
+        _each(_seconds, logs.times),
     )
     return map(_made, zip(*columns, strict=True))
 
 
-_PLACE = itemgetter("blockNumber", "blockHash", "transactionHash", "logIndex", "address")
 _made = partial(tuple.__new__, LogMeta)  # half of the time of `LogMeta(…)`
 T = TypeVar("T")
 
@@ -222,6 +243,10 @@ def _each(read: Callable[[str], T], column: Sequence[str]) -> Iterator[T]:
 
 def _quantity(text: str) -> int:
     return int(text, 16)
+
+
+def _seconds(text: str) -> int:
+    return int(text, 16) if text else 0
 
 
 @lru_cache(maxsize=1024)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from leasehold.chain._shapes import Misshapen, checked
+from leasehold.chain._shapes import Misshapen, checked, checked_columns
 from leasehold.errors import ContractError, Reverted, RpcError, UnknownRevert, decode_revert
 
 MOST_CALLS = 64
@@ -56,9 +56,12 @@ class BatchRefused(Unanswered):
 
 @dataclass(frozen=True, slots=True)
 class NodeRequest:
+    """by_field: of `eth_getLogs`, whether the outcome is wanted as `LogColumns`, of which many are read sooner."""
+
     id: int
     method: str
     params: Sequence[Any]
+    by_field: bool = False
 
     def written(self) -> Mapping[str, object]:
         return {"jsonrpc": "2.0", "id": self.id, "method": self.method, "params": self.params}
@@ -140,6 +143,8 @@ def _outcome(part: Mapping[str, Any], request: NodeRequest, url: str) -> Outcome
         if "result" not in part:
             raise Unanswered(f"{request.method}: neither a result nor an error")
         try:
+            if request.by_field:
+                return checked_columns(request.params, part["result"])
             return checked(request.method, request.params, part["result"])
         except Misshapen as odd:
             raise Unanswered(str(odd)) from None

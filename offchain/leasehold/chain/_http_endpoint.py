@@ -18,6 +18,7 @@ from leasehold.chain._endpoint import (
     is_limit,
     words_of,
 )
+from leasehold.chain._log_columns import written_columns
 from leasehold.chain._wire import Wire, unread
 
 _MOST_ANSWER = 64 << 20
@@ -37,14 +38,14 @@ class HttpEndpoint(Endpoint):
         """As `Endpoint`."""
         alone = len(requests) == 1
         body = orjson.dumps(requests[0].written() if alone else [each.written() for each in requests])
-        status, limit, answer = await self._post(body, seconds)
+        status, limit, answer = await self._post(body, seconds, requests[0])
         try:
             return _alone(answer, requests[0], status) if alone else _together(answer, requests, status)
         except Limited as error:
             error.seconds = limit
             raise
 
-    async def _post(self, body: bytes, seconds: float) -> tuple[int, float | None, Any]:
+    async def _post(self, body: bytes, seconds: float, request: NodeRequest) -> tuple[int, float | None, Any]:
         """Status, seconds it wants to be left alone for, and the JSON of the answer."""
         try:
             async with asyncio.timeout(seconds):
@@ -58,11 +59,17 @@ class HttpEndpoint(Endpoint):
             raise Unanswered(f"HTTP {status}")
         try:
             with resting():
-                return status, limit, orjson.loads(answer.body)
+                return status, limit, _read(answer.body, request)
         except orjson.JSONDecodeError:
             if status == 413:
                 raise BatchRefused(f"HTTP {status}") from None
             raise Unanswered(f"HTTP {status} without JSON") from None
+
+
+def _read(body: bytes, request: NodeRequest) -> Any:
+    """The JSON of an answer; of logs that are wanted field by field, with those in their place where that is sooner."""
+    columns = written_columns(body, request.id) if request.by_field else None
+    return orjson.loads(body) if columns is None else {"id": request.id, "result": columns}
 
 
 def _alone(answer: Any, request: NodeRequest, status: int) -> dict[int, Any]:

@@ -196,8 +196,7 @@ class IndexWriter:
     def _insert(self, connection: sa.Connection, projection: Projection, some: Sequence[Applied]) -> None:
         """What the blocks' events make."""
         for item in some:
-            for event in item.events:
-                projection.apply(event)
+            projection.apply(item.events)
         insert_rows(connection, tables.blocks, [self._block_row(item.block) for item in some if item.events])
         for name, rows in projection.rows.items():
             insert_rows(connection, tables.metadata.tables[name], rows)

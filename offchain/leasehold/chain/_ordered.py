@@ -3,13 +3,13 @@
 import asyncio
 import itertools
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from leasehold.chain._collector import resting
-from leasehold.chain._decode import decode_logs
+from leasehold.chain._decode import decode_columns
 from leasehold.chain._log import Event
+from leasehold.chain._log_columns import LogColumns
 from leasehold.errors import RpcUnavailable
 
 _DECODE_AT_ONCE = 1_000  # logs, some 3 ms, before other coroutines get their turn
@@ -44,22 +44,21 @@ class Reorganised(Exception):
     """The chain changed between two requests. Never leaves the watcher."""
 
 
-async def decoded(raw: Sequence[dict[str, Any]], times: Mapping[str, int]) -> list[Event]:
+async def decoded(logs: LogColumns, times: Mapping[str, int]) -> list[Event]:
     """The events of the logs by their place in the chain. Nodes mix them up, and name some twice.
 
     times: timestamps by block hash, of the logs that lack one. Raises RpcUnavailable for logs that cannot be read.
     """
     events: list[Event] = []
     try:
-        for at in range(0, len(raw), _DECODE_AT_ONCE):
+        if times:
+            known = zip(logs.times, logs.blocks, strict=True)
+            logs = logs._replace(times=[time or hex(times[block]) for time, block in known])
+        for at in range(0, len(logs.data), _DECODE_AT_ONCE):
             if at:
                 await asyncio.sleep(0)
             with resting():
-                logs = [log for log in raw[at : at + _DECODE_AT_ONCE] if not log.get("removed")]
-                for log in logs:
-                    if not log.get("blockTimestamp"):
-                        log["blockTimestamp"] = hex(times[log["blockHash"]])
-                events += decode_logs(logs)
+                events += decode_columns(logs.part(at, at + _DECODE_AT_ONCE))
     except (ValueError, LookupError, TypeError, OverflowError) as error:
         raise RpcUnavailable((f"eth_getLogs: a log that cannot be read ({error})",)) from error
     return _in_order(events)

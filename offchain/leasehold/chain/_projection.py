@@ -22,7 +22,7 @@ from events alone:
 """
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, Protocol
 
@@ -118,11 +118,13 @@ class Projection:
     def _remembered(self) -> tuple[dict[Any, Any], ...]:
         return self._machines, self._leases, self._balances, self._others
 
-    def apply(self, event: Event) -> None:
-        """Gathers what one event changes. An event that changes nothing here is passed over."""
-        handler = _HANDLERS.get(type(event)) or companions.HANDLERS.get(type(event))
-        if handler is not None:
-            handler(self, event)
+    def apply(self, events: Iterable[Event]) -> None:
+        """Gathers what events change, in their order. One that changes nothing here is passed over."""
+        handlers = _ALL_HANDLERS
+        for event in events:
+            handler = handlers.get(type(event))
+            if handler is not None:
+                handler(self, event)
 
     # ------------------------------------------------------------------------ rows that are found by their subject
 
@@ -566,3 +568,4 @@ _HANDLERS: Mapping[type[Event], Callable[[Projection, Any], None]] = {
     ev.OwnershipTransferStarted: Projection._ownership_started,
     ev.OwnershipTransferred: Projection._ownership_transferred,
 }
+_ALL_HANDLERS = {**companions.HANDLERS, **_HANDLERS}

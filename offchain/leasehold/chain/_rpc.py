@@ -34,6 +34,7 @@ from leasehold.chain._endpoint import (
     without_secrets,
 )
 from leasehold.chain._http_endpoint import HttpEndpoint
+from leasehold.chain._log_columns import LogColumns
 from leasehold.chain._shapes import check_header
 from leasehold.chain._wire import OWN, HttpWire, Wire
 from leasehold.errors import ChainError, RpcUnavailable, WrongChain
@@ -170,7 +171,20 @@ class Rpc:
         self, calls: Sequence[tuple[str, Sequence[object]]], *, prove: bool = False
     ) -> list[Outcome]:
         """As `batch`, but an error that a node answers stands in the list, in its call's place."""
-        requests = [NodeRequest(next(self._ids), method, params) for method, params in calls]
+        return await self._outcomes(
+            [NodeRequest(next(self._ids), method, params) for method, params in calls], prove=prove
+        )
+
+    async def logs(self, query: Mapping[str, object]) -> LogColumns:
+        """What `eth_getLogs` gives, field by field, without what was removed. Raises as `call` does."""
+        request = NodeRequest(next(self._ids), "eth_getLogs", (query,), by_field=True)
+        [outcome] = await self._outcomes([request], prove=False)
+        if isinstance(outcome, ChainError):
+            raise outcome
+        found: LogColumns = outcome
+        return found
+
+    async def _outcomes(self, requests: Sequence[NodeRequest], *, prove: bool) -> list[Outcome]:
         found: dict[int, Outcome] = {}
         with self._reminding():
             while left := [each for each in requests if each.id not in found]:

@@ -6,8 +6,10 @@ Hashes come out in lower case, whatever the node writes.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from leasehold.chain._log_columns import LogColumns, columns_of, plain_columns
 
 Params = Sequence[Any]
 
@@ -17,8 +19,6 @@ _HASH = re.compile(r"0x[0-9a-fA-F]{64}")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 _DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 _WORDS = re.compile(r"(?:0x[0-9a-f]{64})*")
-_SMALL_LINES = re.compile(r"(?:0x[0-9a-fA-F]{1,12}\n)*")
-_DATA_LINES = re.compile(r"(?:0x[0-9a-fA-F]*\n)*")
 
 
 class Misshapen(Exception):
@@ -123,74 +123,39 @@ def _receipt(params: Params, result: Any) -> dict[str, Any] | None:
 
 
 def _logs(params: Params, result: Any) -> list[dict[str, Any]]:
-    query = params[0]
     found = _listed(result, "logs")
-    origins = _plain_origins(found)
-    if origins is None:
+    columns = plain_columns(found)
+    if columns is None:
         found = [_log(log) for log in found]
-        origins = _LogOrigins(*({log[name] for log in found} for name in _ORIGIN))
+        columns = columns_of(found)
+    _answering(params, columns)
+    return found
+
+
+def checked_columns(params: Params, result: Any) -> LogColumns:
+    """As `checked` of `eth_getLogs`, field by field, without logs that were removed. Raises Misshapen.
+
+    result: what JSON has read, or columns that are plain.
+    """
+    if not isinstance(result, LogColumns):
+        return columns_of([log for log in _logs(params, result) if not log.get("removed")])
+    _answering(params, result)
+    return result
+
+
+def _answering(params: Params, columns: LogColumns) -> None:
+    """Raises Misshapen for logs of another contract or block than those that were asked for."""
+    query = params[0]
     wanted = query.get("address")
     addresses = {wanted.lower()} if isinstance(wanted, str) else {each.lower() for each in wanted or ()}
     first, last, block = (query.get(name) for name in ("fromBlock", "toBlock", "blockHash"))
     low = int(first, 16) if first and first.startswith("0x") else 0
     high = int(last, 16) if last and last.startswith("0x") else 1 << 62
-    if addresses and not addresses.issuperset(map(str.lower, origins.addresses)):
+    if addresses and not addresses.issuperset(map(str.lower, set(columns.addresses))):
         raise Misshapen("a log of another contract than those that were asked for")
-    numbers = [int(number, 16) for number in origins.numbers]
-    if not all(low <= number <= high for number in numbers) or (block and origins.hashes - {block}):
+    numbers = [int(number, 16) for number in set(columns.numbers)]
+    if not all(low <= number <= high for number in numbers) or (block and set(columns.blocks) - {block}):
         raise Misshapen("a log of another block than those that were asked for")
-    return found
-
-
-class _LogOrigins(NamedTuple):
-    """Which contracts' logs are among some, and of which blocks: each once, as the node writes them."""
-
-    addresses: set[str]
-    numbers: set[str]
-    hashes: set[str]
-
-
-def _plain_origins(logs: list[Any]) -> _LogOrigins | None:
-    """Where the logs come from, if every one is as nearly every node writes it, so that none has to be looked at alone.
-
-    What stands in the same place in all of them is looked at together, and what repeats is looked at once: hashes,
-    topics and addresses do, among thousands of logs. A log itself is looked into once a field: among so many, that
-    alone is a third of the time.
-    """
-    if not logs:
-        return _LogOrigins(set(), set(), set())
-    try:
-        topics, data, transactions, addresses, numbers, blocks, *quantities = (
-            [log[name] for log in logs] for name in _FIELDS
-        )
-        origins = _LogOrigins(set(addresses), set(numbers), set(blocks))
-        words = origins.hashes.union(transactions, *topics)
-        plain = (
-            {dict} == set(map(type, logs))
-            and {list} == set(map(type, topics))
-            and max(map(len, topics)) <= 4
-            and {66} == set(map(len, words))
-            and _WORDS.fullmatch("".join(words)) is not None
-            and all(map(_ADDRESS.fullmatch, origins.addresses))
-            and _lines(_SMALL_LINES, origins.numbers.union(*quantities))
-            and all(int(time, 16) for time in set(quantities[-1]))
-            and _lines(_DATA_LINES, data)
-            and not any(map((1).__and__, set(map(len, data))))
-        )
-        return origins if plain else None
-    except (LookupError, TypeError, ValueError):
-        return None
-
-
-_ORIGIN = ("address", "blockNumber", "blockHash")
-_FIELDS = ("topics", "data", "transactionHash", *_ORIGIN, "logIndex", "blockTimestamp")
-
-
-def _lines(pattern: re.Pattern[str], values: Iterable[str]) -> bool:
-    """Whether each value is a line of the pattern."""
-    every = [*values, ""]
-    text = "\n".join(every)
-    return text.count("\n") == len(every) - 1 and pattern.fullmatch(text) is not None
 
 
 def _log(raw: Any) -> dict[str, Any]:

@@ -26,11 +26,12 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from leasehold.chain._collector import seldom
 from leasehold.chain._doubts import Doubts
 from leasehold.chain._heads import HeadListener
+from leasehold.chain._log_columns import LogColumns, columns_of
 from leasehold.chain._ordered import Applied, Block, Reorganised, RolledBack, decoded, grouped
 from leasehold.chain._rpc import BlockHeader, Rpc
 from leasehold.errors import ChainError, RpcError, RpcUnavailable
@@ -54,7 +55,7 @@ T = TypeVar("T")
 class _Fetched:
     """A range as the node gave it. times: timestamps by block hash, of the logs that lack one."""
 
-    logs: list[dict[str, Any]]
+    logs: LogColumns
     times: Mapping[str, int]
     end: Block
 
@@ -290,10 +291,10 @@ class EventWatcher:
             if any(int(log["blockNumber"], 16) != header.number for log in raw):
                 raise RpcUnavailable((f"block {header.number} is given with events of another block",))
             block = Block(header.number, header.hash, header.timestamp)
-            times = {header.hash: header.timestamp}
-            for log in raw:
-                log.pop("blockTimestamp", None)  # the header is the better witness
-            items.append(Applied(block, tuple(await decoded(raw, times))))
+            logs = columns_of([log for log in raw if not log.get("removed")])
+            # The header is the better witness.
+            logs = logs._replace(times=[hex(header.timestamp)] * len(logs.data))
+            items.append(Applied(block, tuple(await decoded(logs, {}))))
         return items
 
     async def _belated(self) -> list[Item]:
@@ -352,7 +353,7 @@ class EventWatcher:
             try:
                 before = await self._anchors(after, end)
                 query = {"fromBlock": hex(first), "toBlock": hex(end), "address": self._addresses}
-                raw = await self._rpc.call("eth_getLogs", [query])
+                logs = await self._rpc.logs(query)
                 if await self._anchors(after, end) != before:
                     raise Reorganised
                 break
@@ -362,9 +363,9 @@ class EventWatcher:
                 self._no_growth, self._growth = _RANGES_UNTIL_REGROWTH, _GROWTH_AFTER_REFUSAL
                 if smallest or isinstance(error, RpcUnavailable):
                     raise  # the next try comes after a pause
-        self._adapt(len(raw), end - first + 1)
+        self._adapt(len(logs.data), end - first + 1)
         header = before[-1]
-        return _Fetched(raw, await self._times(raw), Block(header.number, header.hash, header.timestamp))
+        return _Fetched(logs, await self._times(logs), Block(header.number, header.hash, header.timestamp))
 
     async def _anchors(self, after: Block | None, end: int) -> list[BlockHeader]:
         numbers = [end] if after is None else [after.number, end]
@@ -384,9 +385,10 @@ class EventWatcher:
         elif logs < _LOGS_WANTED // 2:
             self._span = min(self._span * min(self._growth, _LOGS_WANTED // max(1, logs)), _LAST_SPAN)
 
-    async def _times(self, raw: Sequence[Mapping[str, Any]]) -> Mapping[str, int]:
+    async def _times(self, logs: LogColumns) -> Mapping[str, int]:
         """Timestamps by block hash, for nodes that do not put them into their logs."""
-        hashes = list(dict.fromkeys(log["blockHash"] for log in raw if not log.get("blockTimestamp")))
+        untimed = (block for block, time in zip(logs.blocks, logs.times, strict=True) if not time)
+        hashes = list(dict.fromkeys(untimed)) if "" in logs.times else []
         times = {}
         for at in range(0, len(hashes), 100):
             some = hashes[at : at + 100]

@@ -17,6 +17,7 @@ from leasehold.gateway._errors import NotReady, said_of
 from leasehold.gateway._facts import Facts
 from leasehold.gateway._figures import Figures
 from leasehold.gateway._hub import Hub
+from leasehold.gateway._kept_pool import KeptPool
 from leasehold.gateway._limits import CallRates
 from leasehold.gateway._market import Market
 from leasehold.gateway._places import Places
@@ -33,8 +34,9 @@ class Gateway:
     """A gateway at work. client: the pool without a wallet, for who asks the chain or an agent; `None` where the
     gateway is only read from, as in tests of its routes. trouble: why the index does not follow, where it does not;
     unread: why it cannot be read. live: places of who listens; fetching: of who waits for a document; frames: what
-    listeners may send. woken: set when the index has moved; target: up to which block it is filled before it is read
-    for the first time. ended: which of the tasks beside have ended unexpectedly, and when (unix seconds).
+    listeners may send. pool: what the chain says of the pool, for this block. woken: set when the index has moved;
+    target: up to which block it is filled before it is read for the first time. ended: which of the tasks beside have
+    ended unexpectedly, and when (unix seconds).
     """
 
     settings: GatewaySettings
@@ -55,6 +57,10 @@ class Gateway:
     frames: CallRates = field(default_factory=lambda: CallRates(RateLimit(600, 60.0), time.monotonic))
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     started: float = field(default_factory=time.time)
+    pool: KeptPool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.pool = KeptPool(self.facts, self.market.at)
 
     @property
     def deployment(self) -> Deployment:

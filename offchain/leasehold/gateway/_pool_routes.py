@@ -29,7 +29,7 @@ async def pool(gateway: TheGateway, controller: str) -> Response:
 
 
 async def _pool(gateway: Gateway) -> dict[str, Any]:
-    facts, deployment = await gateway.facts.pool(), gateway.deployment
+    facts, deployment = await gateway.pool.facts(), gateway.deployment
     return {
         **pool_json(deployment.controller, facts.view, gateway.money),
         "chain_id": deployment.chain_id,
