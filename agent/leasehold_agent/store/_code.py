@@ -205,7 +205,7 @@ class CodeStore:
         self._index(folder).update({digest: (name, *place) for digest, place in pieces.items()})
 
     def _make_room(self, folder: Path, size: int, new: int) -> None:
-        """By what is remembered of the packs there mostly is room; else all of them are looked at. Raises UploadsFull."""
+        """By what is remembered of the packs there mostly is room; else all are looked at. Raises UploadsFull."""
         if not (self._too_much(folder.name, size, new) or self._full(size, new)):
             return
         with self._counting:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 from pathlib import Path
-from typing import BinaryIO, cast
 
 import httpx
 import pytest
@@ -124,9 +122,7 @@ def test_where_no_file_is_without_a_name_none_is_given_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "O_TMPFILE", os.O_DIRECTORY)  # as a file system that has none refuses it
-    body = ReceivedBody(cast(BinaryIO, tempfile.TemporaryFile(dir=tmp_path)))
-    assert not body.keep_as(tmp_path / "kept")
-    body.close()
     body = body_of(tmp_path, b"mine")
+    assert not body.keep_as(tmp_path / "kept")
     assert body.read() == b"mine"
     body.close()
