@@ -237,8 +237,12 @@ class LeaseRuntime(Protocol):
         """
         ...
 
-    async def take_code(self, lease: int, tenant: str, pack: bytes) -> tuple[int, int]:
-        """Keep a pack of them; how many were new, and how many are lacking now. Raises as `offer_code`."""
+    async def take_code(
+        self, lease: int, tenant: str, pack: bytes, keep_as: Callable[[Path], bool]
+    ) -> tuple[int, int]:
+        """Keep a pack of them; how many were new, and how many are lacking now. keep_as: gives the file
+        that holds it that name, if it can. Raises as `offer_code`.
+        """
         ...
 
     async def power(self, lease: int, wish: Wish) -> None:

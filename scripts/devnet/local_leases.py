@@ -15,7 +15,7 @@ import pty
 import signal
 import struct
 import termios
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -173,7 +173,9 @@ class LocalLeases:
         self.codes.setdefault(lease, []).append((tenant, folded))
         return [False, True, True]
 
-    async def take_code(self, lease: int, tenant: str, pack: bytes) -> tuple[int, int]:
+    async def take_code(
+        self, lease: int, tenant: str, pack: bytes, keep_as: Callable[[Path], bool]
+    ) -> tuple[int, int]:
         """Takes any pack for one new piece."""
         self.codes.setdefault(lease, []).append((tenant, pack))
         return 1, 1

@@ -124,6 +124,48 @@ def test_pieces_of_a_byte_are_counted_too(tmp_path: Path) -> None:
     assert store.lacking(ME, few.tree.chunks) == [True] * 8
 
 
+def test_a_pack_that_lies_on_the_disk_is_not_written_again(tmp_path: Path, store: CodeStore) -> None:
+    code = contents(tmp_path / "a", one=b"1", two=b"2")
+    (plain,) = packs(code.pieces(code.tree.chunks), lambda: False)
+    came = tmp_path / "came"
+    came.write_bytes(plain)
+
+    def keep_as(path: Path) -> bool:
+        os.link(came, path)
+        return True
+
+    assert store.take(ME, plain, code.tree.chunks, keep_as) == 2
+    (kept,) = (tmp_path / "store").rglob("*.pack")
+    assert kept.samefile(came)
+    with store.reader(ME) as read:
+        assert {read(*piece) for piece in code.tree.chunks.items()} == {b"1", b"2"}
+
+
+def test_a_pack_that_was_compressed_is_kept_unpacked(tmp_path: Path, store: CodeStore) -> None:
+    """What came is not what is kept, and nobody is asked to keep it."""
+    code = contents(tmp_path / "a", one=b"1" * 1000)
+    (folded,) = packs(code.pieces(code.tree.chunks))
+
+    def keep_as(path: Path) -> bool:
+        raise AssertionError(path)
+
+    assert store.take(ME, folded, code.tree.chunks, keep_as) == 1
+    with store.reader(ME) as read:
+        assert read(*next(iter(code.tree.chunks.items()))) == b"1" * 1000
+
+
+def test_packs_that_went_behind_its_back_take_no_room(tmp_path: Path) -> None:
+    """What is remembered of them is looked at again before anybody is refused."""
+    store = CodeStore(tmp_path / "store", room=4000, reserve=0)
+    given(store, ME, contents(tmp_path / "a", x=bytes(1900)))
+    more = contents(tmp_path / "b", x=b"x" * 1800)
+    with pytest.raises(UploadsFull):
+        given(store, ME, more)
+    for left in (tmp_path / "store").rglob("*.*"):
+        left.unlink()
+    assert given(store, ME, more) == 1
+
+
 def test_room_that_leases_want_is_made_here_too(tmp_path: Path) -> None:
     now = [1e9]
     store = CodeStore(tmp_path / "store", room=1 << 20, reserve=0, clock=lambda: now[0])

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from devnet.patience import patient
-from leasehold_agent.engine._pipe_end import ROOM
-from leasehold_agent.engine._pipe_input import PipeInput
+from leasehold_agent.engine._pipe_end import REST_SECONDS, ROOM
+from leasehold_agent.engine._pipe_input import LONGEST_REST, PipeInput, next_rest
 from leasehold_agent.host import input_pipe_of
 
 CONTAINER = "c0ffee" * 10
@@ -88,6 +88,27 @@ async def test_a_slow_reader_holds_it_back_and_gets_all(ends: list[int]) -> None
     assert bytes(read) == data
     pipe.close()
     pipe.close()
+
+
+@pytest.mark.parametrize("room", [65536, ROOM])
+@pytest.mark.parametrize("mib_a_second", [5, 20, 60, 250, 1000])
+def test_a_slow_reader_is_seldom_looked_at_and_never_waits(room: int, mib_a_second: int) -> None:
+    """One that reads evenly: once the rests have settled, the pipe is never empty where the shortest would not have
+    emptied it, and what goes between two is more than a quarter of it unless the longest is reached.
+    """
+    rest = REST_SECONDS
+    for _ in range(20):
+        rest = next_rest(rest, went := min(room, int(rest * mib_a_second * 2**20)), room)
+        assert went < room or rest == REST_SECONDS
+    assert REST_SECONDS <= rest <= LONGEST_REST
+    assert went > room // 4 or rest == LONGEST_REST
+
+
+def test_a_reader_that_is_fast_again_is_looked_at_as_often_as_ever() -> None:
+    rest = LONGEST_REST
+    for _ in range(10):
+        rest = next_rest(rest, ROOM, ROOM)
+    assert rest == REST_SECONDS
 
 
 async def test_nobody_reads_any_more(ends: list[int]) -> None:

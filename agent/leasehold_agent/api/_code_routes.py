@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import BinaryIO
 
 from fastapi import APIRouter, Request
 
@@ -15,7 +14,7 @@ from leasehold.workload import MAX_PACKED
 from leasehold_agent._runtime import LeaseHandle
 from leasehold_agent.api._calls import DigestText, LeaseText, binary_body, check_length, lease_of
 from leasehold_agent.api._gate import visitor_of
-from leasehold_agent.api._received import received
+from leasehold_agent.api._received import ReceivedBody, received
 from leasehold_agent.api._shared import Api, api_of
 
 router = APIRouter()
@@ -51,14 +50,14 @@ async def put_code(request: Request, lease: LeaseText, digest: DigestText) -> Co
         api.unpacking,
     ):
         pack = await asyncio.to_thread(body.read)
-        taken, left = await api.context.runtime.take_code(handle.lease, handle.tenant, pack)
+        taken, left = await api.context.runtime.take_code(handle.lease, handle.tenant, pack, body.keep_as)
     return CodeTaken(taken=taken, left=left)
 
 
 @asynccontextmanager
 async def _code_body(
     request: Request, api: Api, lease: str, digest: bytes, most: int
-) -> AsyncIterator[tuple[LeaseHandle, BinaryIO]]:
+) -> AsyncIterator[tuple[LeaseHandle, ReceivedBody]]:
     """Whose code comes, and the body: only so many of one lease at once."""
     check_length(request, most)
     grant = await api.check(request, digest, op="lease.code", lease=lease_of(lease))

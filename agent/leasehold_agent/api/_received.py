@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import hashlib
+import os
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, cast
 
 from starlette.requests import ClientDisconnect, Request
 
@@ -24,6 +27,38 @@ KEPT: Final = 512 * 1024
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE)
 
 
+class ReceivedBody:
+    """A body in a file without a name, which goes with it unless somebody has named it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+        self._open = threading.Lock()
+
+    def read(self) -> bytes:
+        """All of it."""
+        return self.file.read()
+
+    def keep_as(self, path: Path) -> bool:
+        """Whether the file has that name now, and stays. It has not where that is on another file system; nor where who
+        sent it has gone meanwhile: the number of its descriptor may be another file's then.
+        """
+        with self._open:
+            if self.file.closed:
+                return False
+            folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                os.link(f"/proc/self/fd/{self.file.fileno()}", path.name, dst_dir_fd=folder)
+            except OSError:
+                return False
+            finally:
+                os.close(folder)
+            return True
+
+    def close(self) -> None:
+        with self._open:
+            self.file.close()
+
+
 @asynccontextmanager
 async def received(
     request: Request,
@@ -31,19 +66,28 @@ async def received(
     digest: bytes,
     folder: Path,
     carried: Callable[[int], Awaitable[None]],
-) -> AsyncIterator[BinaryIO]:
-    """The body, whose digest the path names, as a file that goes when it was read. `carried` may slow it down.
+) -> AsyncIterator[ReceivedBody]:
+    """The body, whose digest the path names, on the disk until it was read. `carried` may slow it down.
 
     Raises BodyTooLarge, DigestMismatch, StoreFull; BadCall where it is too slow, or breaks off.
     """
     try:
-        with tempfile.TemporaryFile(dir=folder) as file:
-            await _fill(file, request, most, digest, carried)
-            yield file
+        with contextlib.closing(ReceivedBody(_nameless(folder))) as body:
+            await _fill(body.file, request, most, digest, carried)
+            yield body
     except OSError as error:
         if error.errno not in _NO_ROOM:
             raise
         raise StoreFull("This host has no room for the body now; send it again later.") from None
+
+
+def _nameless(folder: Path) -> BinaryIO:
+    """A file without a name, which it may be given later; where there is no such, one that can have none."""
+    try:
+        descriptor = os.open(folder, os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return cast(BinaryIO, tempfile.TemporaryFile(dir=folder))
+    return os.fdopen(descriptor, "w+b")
 
 
 async def _fill(

@@ -11,7 +11,7 @@ from typing import Final
 
 ROOM: Final = 1 << 20
 """Bytes that a pipe is made to hold: the kernel's own 64 KiB are few, and each time they are full costs a turn."""
-_REST_SECONDS: Final = 0.001
+REST_SECONDS: Final = 0.001
 """What is waited once it is ready, for more of that: the other side takes or brings a few KiB at a time."""
 
 
@@ -38,8 +38,8 @@ class PipeEnd:
             self._descriptor = -1
         self._wake()
 
-    async def _until_ready(self) -> None:
-        """Until there is something to be done at it, or it was woken."""
+    async def _until_ready(self, rest: float = REST_SECONDS) -> None:
+        """Until there is something to be done at it, or it was woken; and so many seconds more."""
         loop = asyncio.get_running_loop()
         self._ready = loop.create_future()
         watch: Callable[..., None] = loop.add_reader if self._reads else loop.add_writer
@@ -48,7 +48,7 @@ class PipeEnd:
             await self._ready
         finally:
             self._forget()
-        await asyncio.sleep(_REST_SECONDS)
+        await asyncio.sleep(rest)
 
     def _wake(self) -> None:
         if self._ready is not None and not self._ready.done():

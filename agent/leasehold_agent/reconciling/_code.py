@@ -10,7 +10,7 @@ import asyncio
 import itertools
 import os
 import tempfile
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -93,13 +93,17 @@ class CodeIntake:
         record.code_came.set()
         return lacking
 
-    async def take(self, pack: bytes) -> tuple[int, int]:
-        """Keep a pack of its pieces; how many were new, and how many are lacking now. Raises as `offer`."""
+    async def take(
+        self, pack: bytes, keep_as: Callable[[Path], bool] = lambda path: False
+    ) -> tuple[int, int]:
+        """Keep a pack of its pieces; how many were new, and how many are lacking now. keep_as: as of `CodeStore.take`.
+        Raises as `offer`.
+        """
         tree = await self._tree()
         if tree is None:
             raise NoContainer(_NOT_YET)
         try:
-            new = await asyncio.to_thread(self.store.take, self.account, pack, tree.chunks)
+            new = await asyncio.to_thread(self.store.take, self.account, pack, tree.chunks, keep_as)
         except CodeInvalid as error:
             raise CodeUnwanted(str(error)) from error
         except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
 import orjson
@@ -158,8 +158,10 @@ class DockerRuntime:
     async def offer_code(self, lease: int, tenant: str, folded: bytes) -> Sequence[bool]:
         return await self._code(lease, tenant).offer(folded)
 
-    async def take_code(self, lease: int, tenant: str, pack: bytes) -> tuple[int, int]:
-        return await self._code(lease, tenant).take(pack)
+    async def take_code(
+        self, lease: int, tenant: str, pack: bytes, keep_as: Callable[[Path], bool]
+    ) -> tuple[int, int]:
+        return await self._code(lease, tenant).take(pack, keep_as)
 
     def _code(self, lease: int, tenant: str) -> CodeIntake:
         """Whoever has set the workload hands over what it names, while the lease waits for it."""

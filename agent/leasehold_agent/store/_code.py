@@ -15,7 +15,6 @@ import shutil
 import struct
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -63,17 +62,29 @@ class CodeStore:
         self._sweep_at = float("-inf")
         self._locks: dict[str, threading.Lock] = {}
         self._places: dict[str, dict[bytes, Place]] = {}
+        self._counting = threading.Lock()
+        self._packed: dict[Path, tuple[int, int]] | None = (
+            None  # bytes and pieces of each pack, once looked at
+        )
 
     def lacking(self, account: str, chunks: Mapping[bytes, int]) -> list[bool]:
         """Of those pieces, which the account has to bring. The others stay for the next hour."""
         with self._held(account) as folder:
-            places = self._index(folder)
-            for pack in {places[chunk][0] for chunk in chunks if chunk in places}:
+            found = list(map(self._index(folder).get, chunks))
+            for pack in {place[0] for place in found if place is not None}:
                 self._use(folder / pack)
-            return [chunk not in places or places[chunk][2] != size for chunk, size in chunks.items()]
+            held = zip(found, chunks.values(), strict=True)
+            return [place is None or place[2] != size for place, size in held]
 
-    def take(self, account: str, pack: bytes, wanted: Mapping[bytes, int]) -> int:
-        """Keep what is new of a pack; how many pieces that are.
+    def take(
+        self,
+        account: str,
+        pack: bytes,
+        wanted: Mapping[bytes, int],
+        keep_as: Callable[[Path], bool] = lambda path: False,
+    ) -> int:
+        """Keep what is new of a pack; how many pieces that are. keep_as: gives the file that holds it that name, where
+        it can, and then it need not be written again.
 
         Raises:
             CodeUnwanted: a piece is none of those that are wanted. CodeInvalid. UploadsFull: there is no room.
@@ -85,7 +96,7 @@ class CodeStore:
             new = {digest: (at, size) for digest, at, size in came.pieces if digest not in places}
             if new:
                 self._make_room(folder, len(came.data), len(new))
-                self._write(folder, came.data, new)
+                self._write(folder, came.data, new, keep_as if came.data is pack else None)
             return len(new)
 
     def places(self, account: str, chunks: Iterable[bytes]) -> tuple[Path, dict[bytes, Place]]:
@@ -174,39 +185,59 @@ class CodeStore:
         self._places[folder.name] = places
         return places
 
-    def _write(self, folder: Path, data: bytes, pieces: Mapping[bytes, tuple[int, int]]) -> None:
+    def _write(
+        self,
+        folder: Path,
+        data: bytes,
+        pieces: Mapping[bytes, tuple[int, int]],
+        keep_as: Callable[[Path], bool] | None,
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         name = f"{time.time_ns():020}.pack"
         rows = b"".join(_PLACE.pack(digest, at, size) for digest, (at, size) in pieces.items())
-        replace_file(folder / name, data, forced=False)
+        if keep_as is None or not keep_as(folder / name):
+            replace_file(folder / name, data, forced=False)
         replace_file((folder / name).with_suffix(".index"), rows, forced=False)
         self._use(folder / name)
+        with self._counting:
+            if self._packed is not None:
+                self._packed[folder / name] = (len(data), len(pieces))
         self._index(folder).update({digest: (name, *place) for digest, place in pieces.items()})
 
     def _make_room(self, folder: Path, size: int, new: int) -> None:
-        """Raises UploadsFull."""
-        held, pieces = Counter[str](), Counter[str]()
-        for path in self._packs():
-            held[path.parent.name] += _size(path)
-            pieces[path.parent.name] += _pieces(path)
-        own, idle = folder.name, self.idle()
-
-        def too_much() -> bool:
-            return held[own] + size > self.room // 2 or pieces[own] + new > self.pieces // 2
-
-        def full() -> bool:
-            free = shutil.disk_usage(self._root if self._root.is_dir() else self._root.parent).free
-            crowded = held.total() + size > self.room or pieces.total() + new > self.pieces
-            return crowded or free - size < self._reserve
-
-        while (mine := too_much()) or full():
-            victim = next((path for _, path in idle if not mine or path.parent.name == own), None)
+        """By what is remembered of the packs there mostly is room; else all are looked at. Raises UploadsFull."""
+        if not (self._too_much(folder.name, size, new) or self._full(size, new)):
+            return
+        with self._counting:
+            self._packed = None
+        idle = self.idle()
+        while (mine := self._too_much(folder.name, size, new)) or self._full(size, new):
+            victim = next((path for _, path in idle if not mine or path.parent.name == folder.name), None)
             if victim is None:
                 raise UploadsFull("This host has no room for more code now: try again later.")
             idle = [(used, path) for used, path in idle if path != victim]
-            held[victim.parent.name] -= _size(victim)
-            pieces[victim.parent.name] -= _pieces(victim)
             self._remove(victim)
+
+    def _too_much(self, own: str, size: int, new: int) -> bool:
+        """Of one account, with so many bytes and pieces more."""
+        held, pieces = self._counted(own)
+        return held + size > self.room // 2 or pieces + new > self.pieces // 2
+
+    def _full(self, size: int, new: int) -> bool:
+        held, pieces = self._counted()
+        free = shutil.disk_usage(self._root if self._root.is_dir() else self._root.parent).free
+        crowded = held + size > self.room or pieces + new > self.pieces
+        return crowded or free - size < self._reserve
+
+    def _counted(self, own: str | None = None) -> tuple[int, int]:
+        """Bytes and pieces of all packs, or of one folder's. A look at each of them on the disk, for each pack that
+        comes, would cost more the more there are.
+        """
+        with self._counting:
+            if self._packed is None:
+                self._packed = {path: (_size(path), _pieces(path)) for path in self._packs()}
+            packs = [held for path, held in self._packed.items() if own is None or path.parent.name == own]
+        return sum(size for size, _ in packs), sum(pieces for _, pieces in packs)
 
     def _forget(self, account: str, place: Place | None) -> None:
         if place is not None:
@@ -218,6 +249,9 @@ class CodeStore:
         self._places.pop(pack.parent.name, None)
         pack.with_suffix(".index").unlink(missing_ok=True)
         pack.unlink(missing_ok=True)
+        with self._counting:
+            if self._packed is not None:
+                self._packed.pop(pack, None)
 
     def _use(self, pack: Path) -> None:
         now = self._clock()

@@ -159,7 +159,8 @@ def _checked(entries: Iterator[CodeEntry]) -> Iterator[CodeEntry]:
 def _check_path(path: bytes, parts: list[bytes]) -> None:
     if len(path) > _LONGEST_PATH or len(parts) > MAX_CODE_DEPTH:
         raise ValueError("a path is too long")
-    if b"\0" in path or any(part in (b"", b".", b"..") or len(part) > _LONGEST_PART for part in parts):
+    none = b"\0" in path or b"" in parts or b"." in parts or b".." in parts
+    if none or max(map(len, parts)) > _LONGEST_PART:
         raise ValueError("a path is none")
 
 

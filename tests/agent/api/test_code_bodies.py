@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from pathlib import Path
 
 import httpx
 import pytest
 
 from leasehold.market.wire import CodeWanted
+from leasehold_agent.api import _received
+from leasehold_agent.api._received import ReceivedBody
 
 from .conftest import LEASE, Tenant, World
 from .test_auth import refused
@@ -66,3 +70,59 @@ def test_bits_come_back(count: int) -> None:
 def test_bits_that_a_stranger_wrote_are_as_many_as_were_asked_for() -> None:
     assert CodeWanted(left=1, missing="ff").bits(3) == [True] * 3
     assert CodeWanted(left=1, missing="").bits(2) == [False, False]
+
+
+# ----------------------------------------------------------------------------------------- a body that gets a name
+
+
+def body_of(folder: Path, content: bytes) -> ReceivedBody:
+    file = _received._nameless(folder)
+    file.write(content)
+    file.seek(0)
+    return ReceivedBody(file)
+
+
+def test_a_body_is_kept_under_a_name_once_it_has_one(tmp_path: Path) -> None:
+    body = body_of(tmp_path, b"a pack")
+    assert body.keep_as(tmp_path / "kept")
+    assert body.read() == b"a pack"
+    body.close()
+    kept = tmp_path / "kept"
+    assert (kept.read_bytes(), kept.stat().st_mode & 0o777) == (b"a pack", 0o600)
+
+
+def test_a_body_without_a_name_is_gone(tmp_path: Path) -> None:
+    body = body_of(tmp_path, b"a pack")
+    body.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_else_is_named_in_place_of_a_body_that_is_gone(tmp_path: Path) -> None:
+    """Its sender has gone, a thread still keeps it, and the number of its descriptor is another tenant's body's."""
+    body = body_of(tmp_path, b"mine")
+    number = body.file.fileno()
+    body.close()
+    other = body_of(tmp_path, b"theirs")
+    assert other.file.fileno() == number
+    assert not body.keep_as(tmp_path / "kept")
+    other.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_is_taken_or_elsewhere_is_not_given(tmp_path: Path) -> None:
+    body = body_of(tmp_path, b"mine")
+    (tmp_path / "taken").write_bytes(b"theirs")
+    assert not body.keep_as(tmp_path / "taken")
+    assert not body.keep_as(Path("/proc/self/kept"))
+    body.close()
+    assert (tmp_path / "taken").read_bytes() == b"theirs"
+
+
+def test_where_no_file_is_without_a_name_none_is_given_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "O_TMPFILE", os.O_DIRECTORY)  # as a file system that has none refuses it
+    body = body_of(tmp_path, b"mine")
+    assert not body.keep_as(tmp_path / "kept")
+    assert body.read() == b"mine"
+    body.close()
