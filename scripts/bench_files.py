@@ -47,8 +47,8 @@ CODE_IN_GOAL, CODE_AGAIN_GOAL, CP_GOAL, LOG_GOAL = 1.3, 2.0, 1.5, 0.5
 ROUNDS = 3
 _WORKLOAD = {"version": 1, "command": ["sleep", "3600"], "memory": 512 << 20, "disk": 4 << 30, "grace": 0}
 _ROOMY = {**_WORKLOAD, "memory": 2 * COPY_BYTES}
-"""What is written in a container is held against its memory: in one that the file fills, each way of writing there waits
-for the disk, but for `docker cp`, whose bytes are held against the engine.
+"""What is written in a container is held against its memory: in one that the file fills, each way of writing there
+waits for the disk, but for `docker cp`, whose bytes are held against the engine.
 """
 
 
