@@ -70,10 +70,10 @@ class CodeStore:
     def lacking(self, account: str, chunks: Mapping[bytes, int]) -> list[bool]:
         """Of those pieces, which the account has to bring. The others stay for the next hour."""
         with self._held(account) as folder:
-            found = list(map(self._index(folder).get, chunks))
-            for pack in {place[0] for place in found if place is not None}:
+            places = list(map(self._index(folder).get, chunks))
+            for pack in {place[0] for place in places if place is not None}:
                 self._use(folder / pack)
-            held = zip(found, chunks.values(), strict=True)
+            held = zip(places, chunks.values(), strict=True)
             return [place is None or place[2] != size for place, size in held]
 
     def take(
