@@ -105,15 +105,18 @@ async def hand_in(client: PoolClient, lease: int, contents: CodeContents) -> Cod
         async with client.agent_of(lease) as agent:
             for _ in range(ROUNDS):  # what was dropped in between for want of room is sent again
                 wanted = await _offered(agent, lease, contents)
-                if not wanted.left:
-                    tree = contents.tree
-                    return CodeHandedIn(lease, tree.files, tree.size, sent)
-                bits = wanted.bits(len(contents.tree.chunks))
-                lacking = {chunk for chunk, lacks in zip(contents.tree.chunks, bits, strict=True) if lacks}
-                update(
-                    f"Handing the code to lease {shown}: {len(lacking)} of {len(bits)} pieces are new to it"
-                )
-                sent += await _sent(agent, lease, contents, lacking)
+                if left := wanted.left:
+                    bits = wanted.bits(len(contents.tree.chunks))
+                    lacking = {
+                        chunk for chunk, lacks in zip(contents.tree.chunks, bits, strict=True) if lacks
+                    }
+                    update(
+                        f"Handing the code to lease {shown}: {len(lacking)} of {len(bits)} pieces are new to it"
+                    )
+                    some, left = await _sent(agent, lease, contents, lacking)
+                    sent += some
+                if not left:
+                    return CodeHandedIn(lease, contents.tree.files, contents.tree.size, sent)
     raise AgentError(f"The agent of lease {shown} does not keep the code it is given;", "tell its provider.")
 
 
@@ -129,16 +132,19 @@ async def _offered(agent: AgentClient, lease: int, contents: CodeContents) -> Co
         await asyncio.sleep(ASK_EVERY)
 
 
-async def _sent(agent: AgentClient, lease: int, contents: CodeContents, lacking: Collection[bytes]) -> int:
-    """Bytes that were sent. One pack is made while others travel. They go as they are, without compressing, while they
-    go fast; the first one, which is small, goes so too, and before the others, to find out.
+async def _sent(
+    agent: AgentClient, lease: int, contents: CodeContents, lacking: Collection[bytes]
+) -> tuple[int, int]:
+    """Bytes that were sent, and how many pieces the agent lacks then. One pack is made while others travel. They go as
+    they are, without compressing, while they go fast; the first one, which is small, goes so too, and before the
+    others, to find out.
     """
-    fast, total, under_way = True, 0, set[asyncio.Task[None]]()
+    fast, total, left, under_way = True, 0, len(lacking), set[asyncio.Task[None]]()
 
     async def send(pack: bytes) -> None:
-        nonlocal fast
+        nonlocal fast, left
         began, enough = time.monotonic(), FAST if total else FAST_AT_FIRST
-        await agent.put_code(lease, pack)
+        left = min(left, (await agent.put_code(lease, pack)).left)  # the answers may come in another order
         fast = len(pack) * len(under_way) / (time.monotonic() - began) > enough
 
     made = packs(contents.pieces(lacking), lambda: not fast)
@@ -158,4 +164,4 @@ async def _sent(agent: AgentClient, lease: int, contents: CodeContents, lacking:
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
-    return total
+    return total, left

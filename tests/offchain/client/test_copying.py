@@ -225,7 +225,7 @@ class Agent:
 
     def __init__(self, *, late: int = 0, forgetful: int = 0, refuses: bool = False) -> None:
         self.late, self.forgetful, self.refuses = late, forgetful, refuses
-        self.pieces, self.offers = set[bytes](), 0
+        self.pieces, self.offers, self.wanted = set[bytes](), 0, frozenset[bytes]()
 
     async def offer_code(self, lease: int, tree: CodeTree) -> CodeWanted:
         self.offers += 1
@@ -233,6 +233,7 @@ class Agent:
             raise CodeRefused("The lease's workload names another folder than this.")
         if self.offers <= self.late:
             raise NotRunning("Not yet.")
+        self.wanted = frozenset(tree.chunks)
         return CodeWanted.of([chunk not in self.pieces for chunk in tree.chunks])
 
     async def put_code(self, lease: int, pack: bytes) -> CodeTaken:
@@ -241,7 +242,7 @@ class Agent:
             self.forgetful -= 1
         else:
             self.pieces |= pieces
-        return CodeTaken(taken=len(pieces), left=0)
+        return CodeTaken(taken=len(pieces), left=len(self.wanted - self.pieces))
 
 
 class Client:
@@ -285,6 +286,7 @@ async def test_code_is_handed_in_once_the_agent_knows_the_lease(
     done = await handed(agent, code)
     assert (done.files, done.size, len(agent.pieces)) == (20, 18_000_000, 20)
     assert 0 < done.sent <= 18_100_000
+    assert agent.offers == 4, "the answer to the last pack says that it is the last"
     assert (await handed(agent, code)).sent == 0
 
 
