@@ -39,6 +39,8 @@ PART = 64 << 20
 """Bytes that are unpacked at a time at most: the engine holds the container as long."""
 LEAST = 16 << 20
 """And at least, while the next are on their way: fewer are not worth the call."""
+FIRST_LEAST = 1 << 19
+"""But the first, by which whoever writes them begins while the next are on their way."""
 _MOST_PACKS = 10_000
 """Of a folder that comes from IPFS: some MiB each, they are more than the room for code."""
 _TREES_AT_HAND = 4
@@ -178,7 +180,8 @@ class CodeIntake:
                 break
             end, size = end + 1, size + entry.size
         last = end == len(tree.entries)
-        return CodePart(tree, first, end, last) if last or size >= LEAST else None
+        enough = size >= (LEAST if first else FIRST_LEAST)
+        return CodePart(tree, first, end, last) if last or enough else None
 
     async def _tree(self) -> CodeTree | None:
         """The list as it was shown for the workload that the lease has now."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import re
 import shutil
 import stat
 import tarfile
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, TypeVar
+from typing import BinaryIO, Final, NamedTuple, TypeVar
 
 from leasehold.client._copying import CopyTarget, unpacking
 from leasehold.client._lease_shell import CopyFailed, Counted, LeaseShell
@@ -27,9 +28,12 @@ H = TypeVar("H")
 T = TypeVar("T")
 
 _LIST: Final = (
-    'cd -- "$1" 2>/dev/null || exit $2; find . -mindepth 1 -print0 || exit 3; '
-    "printf '\\0'; find . -mindepth 1 -print0 | xargs -0 -r stat -c '%f %s %Y' --"
+    'cd -- "$1" 2>/dev/null || exit $2; '
+    'set -- \'%f %s %Y %n//\'; find . -mindepth 1 -exec stat -c "$1" -- {} + || exit 3; stat -c "$1" .'
 )
+"""All below a folder, then the folder itself, by which it is known that nothing is lacking. No path has two slashes."""
+_LISTED: Final = re.compile(rb"([0-9a-f]{1,8}) ([0-9]{1,19}) (-?[0-9]{1,19}) (.+?)//\n", re.DOTALL)
+_ODD: Final = (b"//", b"/./", b"/../")
 _DIGESTS: Final = 'cd -- "$1" && find . -type f -print0 | xargs -0 -r sha256sum --'
 _UNPACK: Final = 'mkdir -p -- "$1" && tar -x -o -f - -C "$1"'
 _REMOVE: Final = 'cd -- "$1" && xargs -0 -r rm -rf --'
@@ -58,8 +62,7 @@ class Synced:
     left: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class SyncEntry:
+class SyncEntry(NamedTuple):
     """An entry of either folder. time: unix seconds. digest: a file's SHA-256, where bytes are compared."""
 
     kind: CodeKind
@@ -189,36 +192,31 @@ async def _fetch(
 async def _listing(shell: LeaseShell, folder: str, checksum: bool, *, missing: int) -> dict[bytes, SyncEntry]:
     """The entries of a folder there; none where it is not there and `missing` is 0. Raises CopyFailed."""
     said = await shell.ask(_LIST, folder, str(missing))
-    names_text, end, rest = said.partition(b"\0\0")
-    if not end:
-        if said.strip(b"\0"):
-            raise CopyFailed(_CHANGES)
+    if not said and not missing:
         return {}
-    names, lines = names_text.split(b"\0"), rest.split(b"\n")[:-1]
-    if len(names) != len(lines):
-        raise CopyFailed(_CHANGES)
-    items = dict(_parsed(names, lines))
+    items = _parsed(said)
     if checksum:
         files = [path for path, item in items.items() if item.kind is CodeKind.FILE]
         digests = [line.lstrip(b"\\\\")[:64] for line in (await shell.ask(_DIGESTS, folder)).splitlines()]
         if len(files) != len(digests):
             raise CopyFailed(_CHANGES)
         for path, digest in zip(files, digests, strict=True):
-            items[path] = replace(items[path], digest=_hex(digest))
+            items[path] = items[path]._replace(digest=_hex(digest))
     return items
 
 
-def _parsed(names: Sequence[bytes], lines: Sequence[bytes]) -> Iterator[tuple[bytes, SyncEntry]]:
-    """What no copy can be made of is left out."""
-    for name, line in zip(names, lines, strict=True):
-        path, fields = name.removeprefix(b"./"), line.split()
-        try:
-            mode, size, time = int(fields[0], 16), int(fields[1]), int(fields[2])
-        except (IndexError, ValueError):
-            raise CopyFailed(_CHANGES) from None
-        kind = _kind(mode)
-        if kind is not None and all(part not in (b"", b".", b"..") for part in path.split(b"/")):
-            yield path, SyncEntry(kind, size if kind is not CodeKind.FOLDER else 0, time)
+def _parsed(said: bytes) -> dict[bytes, SyncEntry]:
+    """What no copy can be made of is left out. Raises CopyFailed where it is anything but a whole list."""
+    items, end, name = dict[bytes, SyncEntry](), 0, b""
+    while (line := _LISTED.match(said, end)) is not None:  # to search goes over what is none again and again
+        mode, size, time, name = line.groups()
+        end, kind = line.end(), _kind(int(mode, 16))
+        path = name.removeprefix(b"./")
+        if kind is not None and not any(odd in b"/%b/" % path for odd in _ODD):
+            items[path] = SyncEntry(kind, int(size) if kind is not CodeKind.FOLDER else 0, int(time))
+    if end != len(said) or name != b".":
+        raise CopyFailed(_CHANGES)
+    return items
 
 
 def _kind(mode: int) -> CodeKind | None:

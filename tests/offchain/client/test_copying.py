@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import subprocess
 import tarfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -15,7 +16,15 @@ import pytest
 
 from leasehold.client import CopyFailed, LeaseShell, SshDoor, hand_in
 from leasehold.client._copying import Copied, CopyTarget, copy_in, unpacking
-from leasehold.client._syncing import SyncEntry, SyncOptions, _batches, _parsed, differing, sync_in
+from leasehold.client._syncing import (
+    _LIST,
+    SyncEntry,
+    SyncOptions,
+    _batches,
+    _parsed,
+    differing,
+    sync_in,
+)
 from leasehold.copying import CodeFolder, SshFiles, SshHost, exclude, include, ssh_config
 from leasehold.datasets import Budget
 from leasehold.errors import CodeInvalid, DatasetError, DestinationExists
@@ -71,11 +80,55 @@ def test_a_folder_makes_way_only_where_things_may_be_removed() -> None:
 
 
 def test_a_listing_that_a_container_made_up() -> None:
-    names = [b"./a", b"./../out", b"./dev", b"./d/\xff\n"]
-    lines = [b"81a4 5 1", b"81a4 5 1", b"2190 0 1", b"41ed 4096 1"]
-    assert dict(_parsed(names, lines)) == {b"a": SyncEntry(FILE, 5, 1), b"d/\xff\n": SyncEntry(FOLDER, 0, 1)}
-    with pytest.raises(CopyFailed):
-        dict(_parsed([b"./a"], [b"no numbers"]))
+    lines = [
+        b"81a4 5 1 ./a//\n",
+        b"81a4 5 1 ./../out//\n",
+        b"81a4 5 1 /etc//\n",
+        b"2190 0 1 ./dev//\n",
+        b"41ed 4096 -1 ./d/\xff\n81a4 5 1 ./b/\n//\n",
+    ]
+    whole = [*lines, b"41ed 4096 1 .//\n"]
+    assert _parsed(b"".join(whole)) == {
+        b"a": SyncEntry(FILE, 5, 1),
+        b"d/\xff\n81a4 5 1 ./b/\n": SyncEntry(FOLDER, 0, -1),
+    }
+    assert _parsed(whole[-1]) == {}, "an empty folder"
+    for broken in (
+        [b""],
+        lines,
+        [*whole, b"x"],
+        [b"no numbers//\n", *whole],
+        [whole[-1], *lines],
+        whole[:-1],
+    ):
+        with pytest.raises(CopyFailed):
+            _parsed(b"".join(broken))
+
+
+@pytest.mark.parametrize("shell", [["sh"], ["busybox", "sh"]])
+def test_a_folder_is_listed_by_any_shell(tmp_path: Path, shell: list[str]) -> None:
+    folder = tmp_path / "-f o"
+    (folder / "d" / "e").mkdir(parents=True)
+    for name in (b"-n", b"a b\n", b"\xff", b"\\x", b"%n"):
+        (folder / "d" / os.fsdecode(name)).write_bytes(b"abc")
+        os.utime(folder / "d" / os.fsdecode(name), (-5, -5))
+    (folder / "l").symlink_to("nowhere")
+
+    def listed(place: Path, missing: int = 2) -> subprocess.CompletedProcess[bytes]:
+        words = [*shell, "-c", _LIST, "leasehold", str(place), str(missing)]
+        return subprocess.run(words, capture_output=True, check=False, cwd=tmp_path)
+
+    there = _parsed(listed(folder).stdout)
+    assert there.keys() == {
+        b"l",
+        b"d",
+        b"d/e",
+        *(b"d/" + name for name in (b"-n", b"a b\n", b"\xff", b"\\x", b"%n")),
+    }
+    assert there[b"d/-n"] == SyncEntry(FILE, 3, -5)
+    assert there[b"l"].kind is CodeKind.LINK
+    assert _parsed(listed(folder / "d" / "e").stdout) == {}
+    assert (listed(folder / "none").returncode, listed(folder / "none", 0).returncode) == (2, 0)
 
 
 def test_names_are_handed_over_in_pieces() -> None:
@@ -181,7 +234,7 @@ async def test_only_what_differs_goes_in(tmp_path: Path) -> None:
     for name in ("same", "new"):
         (tmp_path / name).write_bytes(b"abc")
         os.utime(tmp_path / name, (5, 5))
-    agent = Commands(["/bin/sh"], [(1, b"./same\0\0" + b"81a4 3 5\n")])
+    agent = Commands(["/bin/sh"], [(1, b"81a4 3 5 ./same//\n41ed 0 5 .//\n")])
     told = await sync_in(LeaseShell(cast(Any, agent), 1), tmp_path, "/there", SyncOptions())
     assert told.sent == (b"new",)
     assert _names(agent.given) == ["new"]
