@@ -39,7 +39,9 @@ def store(tmp_path: Path) -> CodeStore:
 def test_what_an_account_has_brought_need_not_come_again(tmp_path: Path, store: CodeStore) -> None:
     code = contents(tmp_path / "a", one=b"1", two=b"2")
     assert store.lacking(ME, code.tree.chunks) == [True, True]
+    assert store.absent(ME, code.tree.chunks) == code.tree.chunks.keys()
     assert given(store, ME, code) == 2
+    assert (store.absent(ME, code.tree.chunks), store.absent(OTHER, [b"x"])) == (set(), {b"x"})
     assert store.lacking(ME.upper().replace("X", "x"), code.tree.chunks) == [False, False]
     assert given(store, ME, code) == 0
     more = contents(tmp_path / "a", three=b"3")

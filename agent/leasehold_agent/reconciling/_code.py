@@ -110,9 +110,9 @@ class CodeIntake:
             raise CodeUnwanted(str(error)) from error
         except OSError as error:
             raise UploadsFull("This host's disk has no room for the code now; send it again.") from error
-        left = sum(await asyncio.to_thread(self.store.lacking, self.account, tree.chunks))
+        left = await asyncio.to_thread(self.store.absent, self.account, tree.chunks)
         self.host.leases.record(self.lease).code_came.set()
-        return new, left
+        return new, len(left)
 
     async def arriving(self) -> AsyncIterator[CodePart]:
         """The folder's entries in order, some MiB at a time, as soon as all of their pieces are here.
@@ -171,9 +171,7 @@ class CodeIntake:
     def _whole(self, tree: CodeTree, first: int) -> CodePart | None:
         """As `_next`, and nobody waits for it: a list of many small files takes a while."""
         window = list(_some(tree.entries[first:]))  # a look at all of it costs more than what has come since
-        chunks = {chunk: size for entry in window for chunk, size in entry.pieces()}
-        lacking = self.store.lacking(self.account, chunks)
-        missing = {chunk for chunk, lacks in zip(chunks, lacking, strict=True) if lacks}
+        missing = self.store.absent(self.account, (chunk for entry in window for chunk in entry.chunks))
         end, size = first, 0
         for entry in window:
             if missing and not missing.isdisjoint(entry.chunks):

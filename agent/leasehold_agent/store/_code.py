@@ -76,6 +76,11 @@ class CodeStore:
             held = zip(places, chunks.values(), strict=True)
             return [place is None or place[2] != size for place, size in held]
 
+    def absent(self, account: str, chunks: Iterable[bytes]) -> set[bytes]:
+        """Of those pieces, which are not here. Nothing stays the longer for it."""
+        with self._held(account) as folder:
+            return set(chunks).difference(self._index(folder))
+
     def take(
         self,
         account: str,
@@ -89,8 +94,9 @@ class CodeStore:
         Raises:
             CodeUnwanted: a piece is none of those that are wanted. CodeInvalid. UploadsFull: there is no room.
         """
+        came = unpacked(pack)
         with self._held(account) as folder:
-            came, places = unpacked(pack), self._index(folder)
+            places = self._index(folder)
             if any(wanted.get(digest) != size for digest, _, size in came.pieces):
                 raise CodeUnwanted("A piece is none of the folder's, which must not change while it is sent.")
             new = {digest: (at, size) for digest, at, size in came.pieces if digest not in places}

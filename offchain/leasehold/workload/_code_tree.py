@@ -114,6 +114,7 @@ class CodeTree:
             _check_chunks(tree)
         except (struct.error, ValueError) as error:
             raise CodeInvalid(str(error)) from None
+        tree.__dict__["encoded"] = data  # as `cached_property` would: it is the one form
         return tree
 
 

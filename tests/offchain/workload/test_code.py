@@ -155,7 +155,9 @@ def test_a_list_has_one_form(tmp_path: Path) -> None:
     made(tmp_path, "b/c", "a", "b-d", "b/a/x")
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xfe\n")).write_bytes(b"")
     tree = survey(CodeFolder(tmp_path)).tree
-    assert CodeTree.decode(tree.encoded) == tree
+    read = CodeTree.decode(tree.encoded)
+    assert read == tree
+    assert CodeTree(read.entries).encoded == read.encoded
     assert unfolded(fold(tree.encoded)) == tree.encoded
     assert (tree.files, tree.size) == (5, 1 + 3 + 3 + 5)
 
