@@ -253,7 +253,7 @@ def _documents() -> Iterator[tuple[bytes, bytes]]:
                 "images": [{"id": f"sha256:{cores}", "name": "pytorch/pytorch" if cores > 16 else "ubuntu"}],
                 "location": {"country": country},
             }  # fmt: skip
-            yield canonical(hardware), canonical(contact)  # type: ignore[arg-type]
+            yield canonical(hardware), canonical(contact)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDERS = ("agent", "contracts", "docs", "offchain", "scripts", "tests")
-SUFFIXES = (".py", ".sol", ".md", ".sh", ".toml", ".service", ".conf", ".mjs")
+SUFFIXES = (".py", ".sol", ".md", ".sh", ".toml", ".service", ".conf", ".mjs", ".ts", ".tsx")
 FILES = sorted(
     path
     for place in (ROOT, *(ROOT / folder for folder in FOLDERS))
@@ -34,7 +34,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 CITED_FILE = re.compile(r"`([\w./-]+\.(?:py|sol|md|sh|mjs))((?:::\w+)*)`")
 CITED_DOCUMENT = re.compile(r"(?<![\w/.<>{}#-])((?:docs/[\w/-]+(?:\.\w+)*)|[A-Za-z][\w/-]*\.md)\b")
 CITED_HEADING = re.compile(r"([\w/-]+\.md)((?:(?:,| and|, and) \"[^\"]+\")+)")
-CITED_DECISION = re.compile(r"\((0[01]\d\d)\)|\b(?:page|pages|decision|decisions) (0[01]\d\d|\d\d)\b")
+CITED_DECISION = re.compile(r"\((0\d\d\d)\)|\b(?:page|pages|decision|decisions) (0\d\d\d|\d\d)\b")
 CITED_TEST = re.compile(r"`([A-Z]\w+)\.(test\w+)`|`…(_\w+)`")
 CITED_TARGET = re.compile(r"`make ([a-z-]+)")
 CITED_INVARIANTS = re.compile(r"\binvariants? (\d+(?:, \d+)*)")
@@ -174,6 +174,8 @@ def test_what_is_cited_is_there(place: str) -> None:
         'Source: docs/contracts.md, "Money" and "Nowhere".',
         '# Source: docs/contracts.md, "Money" and\n# "Nowhere".',
         "so it is (0009)",
+        "so it is (0999)",
+        "decision 0999",
         "decision 12",
         "`StakeRaces.test_nowhere`",
         "`StakeRaces.test_unstake_against_slash`, `…_nowhere`",

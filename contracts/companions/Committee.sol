@@ -28,8 +28,8 @@ import {Votes} from "./committee/Votes.sol";
 /// out-vote a dearer one nor stand in its way.
 ///
 /// A seat is fined, a tenth of its level and at most once in a week, for silence where there was an outcome and for an
-/// outcome that the arbiter of its own version took back. To have seen otherwise than the majority costs nothing. Fines are
-/// burnt.
+/// outcome that the arbiter of its own version took back. To have seen otherwise than the majority costs nothing. Out of
+/// the fines for such an outcome, who had seen otherwise gets the part of the fee that he went without; the rest is burnt.
 ///
 /// Its ledger holds every seat's stake and the fees of rounds that run, and pays out no more than that. It calls nobody but
 /// the pool, which calls nobody for it, and to look at signatures `Accounts`.

@@ -10,7 +10,8 @@ A request says what is wanted, its plan what that would do and cost now, and its
 prints, asks, or reads the environment. Names are loaded when they are first used. Errors: `leasehold.errors`. What
 others than renters do: `leasehold.provider`, `leasehold.validator`, `leasehold.owner`, `leasehold.groups`. More for
 renters: `leasehold.runs`, `leasehold.copying`, `leasehold.volumes`, `leasehold.checkpoints`, `leasehold.commits`,
-`leasehold.sharing`, `leasehold.services`, `leasehold.gasless`, and many leases at a glance, `leasehold.overview`.
+`leasehold.sharing`, `leasehold.services`, `leasehold.gasless`, `leasehold.guard`, and many leases at a glance,
+`leasehold.overview`.
 """
 
 from __future__ import annotations

@@ -154,10 +154,6 @@ class Kubo:
         for address in other.addresses:
             self.call("swarm/disconnect", address)
 
-    def collect_garbage(self) -> None:
-        """Drops every block that is not pinned."""
-        self.call("repo/gc", quiet="true")
-
     def call(self, command: str, *args: str, **options: str) -> dict[str, Any]:
         """One command of the RPC API; its last answer."""
         query = "&".join([*(f"arg={a}" for a in args), *(f"{k}={v}" for k, v in options.items())])

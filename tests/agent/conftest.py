@@ -30,13 +30,13 @@ from devnet.kubo import Kubo
 from devnet.patience import patient
 from leasehold.chain import Indexer, Lease, LeaseRequest, LeaseState, Pool, Rpc, Sender, Terms
 from leasehold.datasets import Ipfs
+from leasehold.market import canonical
 from leasehold.workload import Workload, digest, load_workload, seal
 from leasehold_agent._config import AgentSettings
 from leasehold_agent._runtime import LeaseHandle
 from leasehold_agent._serve import make_host
 from leasehold_agent.cards import HardwareFiles
 from leasehold_agent.chain import PoolGate, follow
-from leasehold_agent.documents import canonical
 from leasehold_agent.engine import ContainerFacts, Images
 from leasehold_agent.host import Identity, load_identity
 from leasehold_agent.reconciling import DockerRuntime, Host, Reconciler

@@ -20,9 +20,8 @@ from devnet import images
 from devnet.engine import Engine
 from devnet.patience import patient
 from leasehold.chain import LeaseState
-from leasehold.market import Hardware, card_class
+from leasehold.market import Hardware, canonical, card_class
 from leasehold_agent.cards import Fences, MachinePart, Mig, fences_of
-from leasehold_agent.documents import canonical
 from leasehold_agent.host import (
     Card,
     CardReading,

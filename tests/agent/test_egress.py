@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from leasehold.datasets import Ipfs
-from leasehold.market import _dialling, parse_document
+from leasehold.market import _dialling, canonical, parse_document
 from leasehold.market._documents import Contact
 from leasehold_agent._config import AgentSettings
 from leasehold_agent.checks._parts import judge_egress
-from leasehold_agent.documents import canonical, contact_document
+from leasehold_agent.documents import contact_document
 from leasehold_agent.host import HostPolicy, LeasePace, LeasePolicy, load_identity
 from leasehold_agent.host._firewall import PRIVATE_V4, PRIVATE_V6, render, render_counts
 

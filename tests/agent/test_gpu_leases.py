@@ -21,8 +21,8 @@ from tests.agent.nvml.standin import StandIn
 from devnet import images
 from devnet.engine import Engine
 from leasehold.chain import LeaseState, Terms
+from leasehold.market import canonical
 from leasehold_agent.cards import MemoryGroups, MpsHost
-from leasehold_agent.documents import canonical
 from leasehold_agent.engine import ContainerFacts
 from leasehold_agent.host import hash_of, mig_devices, mig_enabled, take_inventory, takes_many
 

@@ -11,8 +11,8 @@ import pytest
 
 from leasehold.chain import LeaseState, Machine, MachineStatus, Terms
 from leasehold.errors import ContractError
+from leasehold.market import canonical
 from leasehold_agent.chain import ChainSnapshot, Sale, Withholdings
-from leasehold_agent.documents import canonical
 from leasehold_agent.host import Card
 from leasehold_agent.reconciling._lost_cells import FORGIVEN_SECONDS, WELL_SECONDS, LostCells
 

@@ -12,11 +12,11 @@ from devnet.kubo import Kubo
 from devnet.patience import patient
 from leasehold.datasets import Ipfs, Streams
 from leasehold.errors import DatasetError, StreamsOff
-from leasehold.market import direct_endpoints, parse_document, peer_of
+from leasehold.market import canonical, direct_endpoints, parse_document, peer_of
 from leasehold.market._documents import Contact
 from leasehold_agent._config import AgentSettings
 from leasehold_agent.access import Mounts
-from leasehold_agent.documents import _reach, canonical, contact_document, reach_of
+from leasehold_agent.documents import _reach, contact_document, reach_of
 from leasehold_agent.host import Identity, load_identity
 
 API, SSH = "/x/leasehold/agent/1/0xaa", "/x/leasehold/ssh/1/0xaa"

@@ -13,6 +13,7 @@ import typer
 from leasehold.datasets import Ipfs
 from leasehold.errors import DatasetError
 from leasehold.files import replace_file
+from leasehold.market import canonical
 from leasehold_agent._config import AgentSettings, load_settings
 from leasehold_agent._serve import disk_for_sale, mps_host
 from leasehold_agent.cards import Asked, HardwareFiles, Mig, choose_part, fences_of
@@ -21,7 +22,7 @@ from leasehold_agent.checks import look
 from leasehold_agent.cli._check import show
 from leasehold_agent.cli._console import terminal
 from leasehold_agent.cli._pool import parts_in_service
-from leasehold_agent.documents import canonical, contact_document, hardware_document, keep_measured, reach_of
+from leasehold_agent.documents import contact_document, hardware_document, keep_measured, reach_of
 from leasehold_agent.engine import Engine
 from leasehold_agent.host import Disks, load_identity, take_inventory
 from leasehold_agent.store import DatasetCache

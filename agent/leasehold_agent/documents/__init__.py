@@ -15,7 +15,6 @@ Each file stands on none but those before it:
 from leasehold_agent.documents._footing import lacks
 from leasehold_agent.documents._introduction import Introduction
 from leasehold_agent.documents._machine import (
-    canonical,
     contact_document,
     endpoint_document,
     hardware_document,
@@ -30,7 +29,6 @@ __all__ = [
     "Introduction",
     "Measurements",
     "Pace",
-    "canonical",
     "concerns",
     "contact_document",
     "endpoint_document",

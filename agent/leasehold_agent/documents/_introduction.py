@@ -16,7 +16,7 @@ from typing import Final
 from leasehold.datasets import Ipfs
 from leasehold.errors import DatasetError
 from leasehold.files import replace_file
-from leasehold_agent.documents._machine import canonical
+from leasehold.market import canonical
 
 NAME: Final = "contact.json"
 _ISSUED: Final = "issued_at"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -11,6 +10,7 @@ from dataclasses import replace
 from leasehold.chain import format_lease
 from leasehold.datasets import Ipfs, Peer
 from leasehold.errors import DatasetError
+from leasehold.market import canonical
 from leasehold_agent._config import AgentSettings
 from leasehold_agent.cards import MachinePart
 from leasehold_agent.chain import Desired
@@ -20,11 +20,6 @@ from leasehold_agent.engine import EngineFacts
 from leasehold_agent.host import HostDisk, Identity, Inventory, runtimes
 
 _MOST_NAMED = 4_096
-
-
-def canonical(document: object) -> bytes:
-    """Canonical JSON: keys sorted, no spaces, UTF-8."""
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def hardware_document(

@@ -239,11 +239,6 @@ class Writing:
         async with self._lock:
             await self._finish()
 
-    async def abandon(self) -> None:
-        """End without waiting for the file."""
-        async with self._lock:
-            await self._release()
-
     async def _finish(self) -> None:
         if self._stream is None or self._listening is None:
             return

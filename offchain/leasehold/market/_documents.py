@@ -342,7 +342,7 @@ class MachineFile(_Document):
         return Consent(signed.deadline, bytes.fromhex(signed.proof[2:]))
 
 
-def canonical(document: JsonValue) -> bytes:
+def canonical(document: object) -> bytes:
     """Canonical JSON: keys sorted, no spaces, UTF-8."""
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 

@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import re
 import string
+from pathlib import Path
 
 import pytest
 from typer.main import get_command
@@ -28,6 +29,7 @@ from leasehold.market import (
 )
 
 MONEY = Money("USDT", 6)
+DAPP = Path(__file__).parents[3] / "offchain" / "dapp" / "src"
 
 
 def every(kind: type[LeaseholdError] = LeaseholdError) -> dict[str, type[LeaseholdError]]:
@@ -47,19 +49,38 @@ def test_every_hint_is_of_an_error_that_there_is_and_of_its_data() -> None:
         assert set(names) <= data | set(vars(known[code])), code
 
 
-def test_a_hint_names_commands_that_there_are() -> None:
-    advice = [*HINTS.values(), *PROBLEMS.values()]
-    named = {words for text in advice for words in re.findall(r"`leasehold ([a-z -]+)", text)}
-    assert len(named) > 20
+def unknown(named: set[str]) -> set[str]:
+    """Those of `provider terms`, `machines` and the like that begin no command."""
     root = get_command(app)
     assert isinstance(root, LazyGroup)
     root.load_all()
+    lost = set()
     for words in named:
         command: object = root
         for word in words.split():
             if isinstance(command, LazyGroup):
-                assert word in command.commands, words
+                if word not in command.commands:
+                    lost.add(words)
+                    break
                 command = command.commands[word]
+    return lost
+
+
+def test_a_hint_names_commands_that_there_are() -> None:
+    advice = [*HINTS.values(), *PROBLEMS.values()]
+    named = {words for text in advice for words in re.findall(r"`leasehold ([a-z -]+)", text)}
+    assert len(named) > 20
+    assert unknown(named) == set()
+
+
+def test_the_app_s_pages_name_commands_that_there_are() -> None:
+    pages = [path.read_text() for path in DAPP.rglob("*.ts*")]
+    # `toHex("leasehold …")` is what a hash begins with, and no command.
+    named = {
+        words for text in pages for words in re.findall(r"(?<!toHex\(\")\bleasehold ([a-z][a-z -]*)", text)
+    }
+    assert len(named) > 20
+    assert unknown(named) == set()
 
 
 @pytest.mark.parametrize(

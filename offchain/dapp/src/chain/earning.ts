@@ -1,5 +1,4 @@
 /** What a provider can collect, and when: pure functions of what the chain says, as the library's `_earning.py` has them. */
-import { cellsOf } from "./leases";
 import { accrued } from "./quote";
 import { type Lease, LeaseState, type OwnMachine, type ProviderRules } from "./types";
 
@@ -31,9 +30,4 @@ export function net(settled: bigint, feeBps: number): bigint {
 /** When a retired machine's stake can leave; `null` before it retires. */
 export function unstakableAt(machine: OwnMachine, rules: ProviderRules): number | null {
   return machine.retiredAt ? machine.retiredAt + rules.unstakeDelay : null;
-}
-
-/** Cells times seconds that the lease took of the span. */
-export function usedIn(lease: Pick<Lease, "placement" | "start" | "end">, from: number, to: number): number {
-  return cellsOf(lease.placement) * Math.max(0, Math.min(lease.end, to) - Math.max(lease.start, from));
 }

@@ -5,7 +5,7 @@
  * ownDeeds, tenancy, missing, inclusion, transactions.
  */
 export { approval, approveDeed, closeDeed, type Deed, extendDeed, openDeed, withdrawDeed } from "./deeds";
-export { claimable, net, unstakableAt, usedIn } from "./earning";
+export { claimable, net, unstakableAt } from "./earning";
 export { problemOf, refusal } from "./failures";
 export { cellsOf, formatLease, parseLease } from "./leases";
 export {

@@ -117,7 +117,7 @@ export function checkRemembered(pool: Pool, memory: Memory, note: boolean): void
     throw new Problem(
       "pool-swapped",
       `This gateway names another pool than the one that this browser used before (${before.split(":")[1]}).`,
-      "Use the gateway you know; or forget the old pool in Account, if you mean to change.",
+      "Use the gateway you know; or open this one in another profile of the browser, if you mean to change.",
     );
   }
 }

@@ -86,7 +86,7 @@ export class KeyBook {
     return this.read().datasets.find((kept) => kept.cid === cid)?.key ?? null;
   }
 
-  /** As the library has them under `~/.leasehold/keys/datasets.json`. */
+  /** As the library has them under `~/.config/leasehold/keys/datasets.json`. */
   exported(): string {
     const keys = Object.fromEntries(this.read().datasets.map(({ cid, key }) => [cid, key]));
     return `${JSON.stringify(keys, Object.keys(keys).sort(), 2)}\n`;

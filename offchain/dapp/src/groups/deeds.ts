@@ -5,7 +5,6 @@ import { controllerAbi } from "../chain/generated/abi";
 import { exact } from "../format";
 import { decodeCall, sentence } from "./calls";
 import { accountsAbi } from "./generated/accounts";
-import type { Group } from "./group";
 import type { Place } from "./place";
 import { type Proposal, proofOf, type Signatures } from "./proposal";
 
@@ -20,13 +19,6 @@ export function executeDeed(place: Place, proposal: Proposal, signatures: Signat
   const args = [account, calls, nonce, deadline, proofOf(proposal, signatures)] as const;
   const data = encodeFunctionData({ abi: accountsAbi, functionName: "execute", args });
   return { words: `Carry out: ${wordsOf(place, proposal).join(" ")}`, to: place.accounts, data };
-}
-
-/** Puts a group's account on the chain, which then tells its signers of it. */
-export function deployDeed(place: Place, { threshold, signers, salt }: Group): Deed {
-  const args = [threshold, signers, salt] as const;
-  const data = encodeFunctionData({ abi: accountsAbi, functionName: "deployGroup", args });
-  return { words: "Deploy the group's account", to: place.accounts, data };
 }
 
 /** Moves tokens from the sender's wallet into the ledger of a group, by leave that was given before. */

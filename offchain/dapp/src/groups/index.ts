@@ -5,7 +5,7 @@
 export { type Access, accessOf, accessRows, accessSentence, LEASE_OPS, signAccess } from "./access";
 export { type AskedAccess, askedAccess, askForAccess, keepAccess, openedAccess } from "./asking";
 export { type Call, type DecodedCall, decodeCall, type Row, rows, sentence } from "./calls";
-export { deployDeed, executeDeed, leaveOf, payInDeed, refusalNow, wordsOf } from "./deeds";
+export { executeDeed, leaveOf, payInDeed, refusalNow, wordsOf } from "./deeds";
 export {
   askGroup,
   askProposal,

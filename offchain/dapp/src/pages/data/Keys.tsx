@@ -23,7 +23,7 @@ export function Keys({ book, kept }: { book: KeyBook; kept: Book }) {
       <h2 id="keys">Your keys</h2>
       <p>
         They are in this browser alone: who clears its data loses what they open. The file has the library's own form,
-        and goes to <code>~/.leasehold/keys/datasets.json</code> at the prompt.
+        and goes to <code>~/.config/leasehold/keys/datasets.json</code> at the prompt.
       </p>
       <div className="line">
         <button

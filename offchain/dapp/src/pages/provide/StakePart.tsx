@@ -57,7 +57,7 @@ function Staying({ account, machine, rules, onDone }: Omit<Props, "now">) {
               <Money amount={rules.minStakePerGpu * BigInt(machine.gpus)} token={pool.money} />, less with a good record
             </>,
           ],
-          ["Lost at most", `${rules.maxSlashBps / 100} % of it in seven days, for outages`],
+          ["Lost at most", `${rules.maxSlashBps / 100} % of it in seven days, for proven faults`],
           ["Comes back", `${delay} after the machine has left for good`],
         ]}
         asks="one transaction; before that, where your ledger has not so much, a signature that lets the pool take the rest from your wallet."

@@ -43,7 +43,7 @@ export default function SeatPage() {
   }
   const record = recordOf(seat.seat, drawn, votes);
   return (
-    <Page title={`Seat ${shown}`} command="leasehold validator seats">
+    <Page title={`Seat ${shown}`} command="leasehold validator list">
       <section className="panel" aria-label="The seat">
         <Facts
           facts={[

@@ -18,11 +18,11 @@ export default function ValidatorsPage() {
   const rounds = useRounds();
   const drawn = (seat: number): number => rounds.data?.items.filter(({ seats: of }) => of.includes(seat)).length ?? 0;
   return (
-    <Page title="Validators" command="leasehold validator seats">
+    <Page title="Validators" command="leasehold validator list">
       <p>
         A validator buys seats with a stake. Committees are drawn from seats that have matured; each measures a machine
-        by itself, and commits to what it found before anybody shows anything. Who is far from the others, or says
-        nothing, is fined out of that stake.
+        by itself, and commits to what it found before anybody shows anything. To have seen otherwise than the others
+        costs nothing. Who says nothing is fined out of that stake, and so is who agreed in what an arbiter took back.
       </p>
       {seats.error !== null ? (
         <ProblemView error={seats.error} onRetry={() => void seats.refetch()} />
