@@ -7,6 +7,7 @@ TLS handshake. A watcher that is closed, a timeout and a task group whose other 
 
 import asyncio
 import functools
+import re
 import ssl
 from typing import Any, Final
 
@@ -15,6 +16,9 @@ import httpx
 
 GRACE_SECONDS: Final = 0.25
 """How long a connection that nobody wants any more may take to be made, and then be closed."""
+_MOST_BEFORE: Final = 4 * 1024
+_ANSWER: Final = re.compile(rb"^HTTP/1\.[0-9] [02-9]", re.MULTILINE)
+"""No header's line begins so."""
 
 
 @functools.cache
@@ -47,13 +51,27 @@ class TidyBackend(httpcore.AnyIOBackend):
 
 
 class _Stream(httpcore.AsyncNetworkStream):
+    """One that ends where answers come before the answer without end: no time that is set for a read bounds them, and
+    what is read at once of them takes a quarter of a second.
+    """
+
     def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
         self._stream = stream
+        self._before: bytes | None = b""
+        """What has come since the last question; nothing once the answer has begun."""
 
     async def read(self, *arguments: Any, **options: Any) -> bytes:
-        return await self._stream.read(*arguments, **options)
+        data = await self._stream.read(*arguments, **options)
+        if self._before is not None:
+            self._before += data
+            begun = _ANSWER.search(self._before)
+            if (begun.start() if begun else len(self._before)) > _MOST_BEFORE:
+                raise httpcore.RemoteProtocolError("It says too much before it answers.")
+            self._before = None if begun else self._before
+        return data
 
     async def write(self, *arguments: Any, **options: Any) -> None:
+        self._before = b""
         await self._stream.write(*arguments, **options)
 
     async def aclose(self) -> None:
@@ -61,7 +79,7 @@ class _Stream(httpcore.AsyncNetworkStream):
 
     async def start_tls(self, *arguments: Any, **options: Any) -> httpcore.AsyncNetworkStream:
         try:
-            return await self._stream.start_tls(*arguments, **options)
+            return _Stream(await self._stream.start_tls(*arguments, **options))
         except BaseException:
             await self.aclose()
             raise

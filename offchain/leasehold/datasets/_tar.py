@@ -19,6 +19,10 @@ library's copies each byte several times on its way.
 """
 _BLOCK: Final = 512
 _MAX_HEADER: Final = 64 * 1024
+_MOST_BEFORE: Final = 8
+"""Extended headers before one entry: each is read inside of the one before."""
+_MOST_FOR_ALL: Final = 256
+"""Fields that are said for all entries: they are kept to the end, and gone through for each."""
 _EXTENDED: Final = (
     tarfile.XHDTYPE,
     tarfile.XGLTYPE,
@@ -72,13 +76,31 @@ def _header(entry: Entry) -> bytes:
     return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "strict")
 
 
-class _BoundedInfo(tarfile.TarInfo):
-    """A header as tarfile reads it, but for the extended ones, whose size a stranger chooses and tarfile believes."""
+class _Archive(tarfile.TarFile):
+    """before: how many extended headers stand before the entry that is being read."""
 
-    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
-        if self.type in _EXTENDED and self.size > _MAX_HEADER:
+    before = 0
+
+
+class _BoundedInfo(tarfile.TarInfo):
+    """A header as tarfile reads it, but for the extended ones, whose size and number a stranger chooses and tarfile
+    believes. A map of a file's holes, of any length, is not read: that the file has one is enough to leave it out.
+    """
+
+    def _proc_member(self, archive: _Archive) -> tarfile.TarInfo:
+        archive.before = archive.before + 1 if self.type in _EXTENDED else 0
+        long = self.type in _EXTENDED and (self.size > _MAX_HEADER or archive.before > _MOST_BEFORE)
+        if long or len(archive.pax_headers) > _MOST_FOR_ALL:
             raise tarfile.ReadError("an extended header is too long")
         return super()._proc_member(archive)  # type: ignore[misc, no-any-return]  # typeshed leaves it out
+
+    def _proc_sparse(self, archive: _Archive) -> tarfile.TarInfo:
+        raise tarfile.ReadError("a file in it has holes")  # where the map ends stands in the map
+
+    def _proc_gnusparse_00(self, following: tarfile.TarInfo, *_: object) -> None:
+        following.sparse = b""  # not None
+
+    _proc_gnusparse_01 = _proc_gnusparse_10 = _proc_gnusparse_00
 
 
 def untar(
@@ -95,7 +117,7 @@ def untar(
     """
     try:
         stream = _Forward(source)
-        with tarfile.open(fileobj=cast(BinaryIO, stream), mode="r:", tarinfo=_BoundedInfo) as archive:
+        with _Archive.open(fileobj=cast(BinaryIO, stream), mode="r:", tarinfo=_BoundedInfo) as archive:
             for member in archive:
                 try:
                     _extract(stream, member, writer, budget, second_names=skip is not None)
@@ -105,7 +127,7 @@ def untar(
                     budget.entry(file=False)  # what is left behind takes time as well
                     skip(error)
                 archive.members = []  # type: ignore[attr-defined]  # tarfile keeps all headers; typeshed hides them
-    except (tarfile.TarError, UnicodeError) as error:
+    except (tarfile.TarError, ValueError) as error:  # tarfile leaves what is no number as it is
         raise DatasetError(f"The sealed data is no tar archive ({error})", "ask its publisher.") from error
     while source.read(_UNPACKED):
         pass

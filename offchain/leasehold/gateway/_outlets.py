@@ -11,16 +11,35 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
 from websockets.http11 import Request
 from websockets.protocol import State
 
+from leasehold._slices import MOST_FRAGMENTS, MOST_PONGS, InSlices
 from leasehold.gateway._hub import Outlet
 
 _EXTENSION: Final = "leasehold.outlet"
 
 
-class OutletSocket(WebSocketsSansIOProtocol):
-    """One connection; the application finds its outlet among the extensions of its scope."""
+class OutletSocket(InSlices, WebSocketsSansIOProtocol):
+    """One connection; the application finds its outlet among the extensions of its scope. Its client, a stranger, has
+    no more of the loop than a slice in each turn, and is cut where he sends what comes to nothing.
+    """
+
+    _pongs = 0
+
+    def handle_ping(self) -> None:
+        self._pongs = 0 if self.writable.is_set() else self._pongs + 1
+        if self._pongs > MOST_PONGS:
+            self.transport.abort()
+        else:
+            super().handle_ping()
+
+    def handle_cont(self, event: Frame) -> None:
+        if len(self.frames) >= MOST_FRAGMENTS:
+            self.transport.abort()
+        else:
+            super().handle_cont(event)
 
     def handle_connect(self, event: Request) -> None:
         super().handle_connect(event)

@@ -7,11 +7,14 @@ is connected says what he wants within a while. What is refused here has the sam
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Iterable
-from typing import Final
+from contextlib import suppress
+from typing import Any, Final
 
 import h11
+import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from leasehold.gateway._front import SECURITY
@@ -23,6 +26,30 @@ MOST_EACH: Final = 256
 """Of one network, unless it is a reverse proxy's that is known."""
 FIRST_SECONDS: Final = 20.0
 """For which who is connected may take to ask for something, at first and again."""
+MOST_CHUNKS: Final = 1_024
+BYTES_A_CHUNK: Final = 1_024
+CHUNKS_A_SECOND: Final = 200
+"""Of a body: so many chunks of any size, one more for so many bytes, and some with time."""
+
+
+class _Frugal(h11.Connection):
+    """One that reads no body in chunks of next to nothing: each takes as long as one of many KiB, and of
+    those that are read at once nobody else has a turn for a second.
+    """
+
+    chunks = size = 0
+    begun = 0.0
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self.chunks, self.size, self.begun = 0, 0, time.monotonic()
+        elif isinstance(event, h11.Data):
+            self.chunks, self.size = self.chunks + 1, self.size + len(event.data)
+            more = self.size // BYTES_A_CHUNK + int(CHUNKS_A_SECOND * (time.monotonic() - self.begun))
+            if self.chunks > MOST_CHUNKS + more:
+                raise h11.RemoteProtocolError("Its chunks are too small.")
+        return event
 
 
 def bounded(
@@ -40,6 +67,13 @@ def bounded(
         waiting: asyncio.TimerHandle | None = None
         answered: object = None
         """The cycle of the last request that has had its answer; uvicorn makes one for each."""
+
+        def __init__(self, config: uvicorn.Config, *rest: Any, **more: Any) -> None:
+            super().__init__(config, *rest, **more)
+            longest = config.h11_max_incomplete_event_size
+            self.conn = _Frugal(
+                h11.SERVER, **({} if longest is None else {"max_incomplete_event_size": longest})
+            )
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -95,8 +129,9 @@ def bounded(
             if status != 400:
                 headers.append((b"retry-after", b"5"))
             answer = h11.Response(status_code=status, headers=headers)
-            for event in (answer, h11.Data(data=said.encode()), h11.EndOfMessage()):
-                self.transport.write(self.conn.send(event) or b"")
+            with suppress(h11.LocalProtocolError):  # another answer has begun
+                for event in (answer, h11.Data(data=said.encode()), h11.EndOfMessage()):
+                    self.transport.write(self.conn.send(event) or b"")
             self.transport.close()
 
     return CountedHttp

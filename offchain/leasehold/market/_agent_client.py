@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 import secrets
 import socket
 import ssl
@@ -104,6 +105,7 @@ HEARD: Final = 1 << 20
 """Bytes of which the loop hears at once: to wake it for each piece costs more than the piece."""
 _PAUSES: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
 _MOST_ANSWER: Final = 4 * 1024 * 1024
+_OFFSET: Final = re.compile("[0-9]{1,19}")
 _PASSING = (ChainUnreachable, EngineUnavailable, TooManyRequests)
 
 
@@ -374,7 +376,8 @@ class AgentClient:
                 query = {**query, "follow": "true"}
             try:
                 async with self._stream_log(lease, query) as response:
-                    position = int(response.headers.get(LOG_OFFSET, position))
+                    said = response.headers.get(LOG_OFFSET, "")
+                    position = int(said) if _OFFSET.fullmatch(said) else position
                     async for data in response.aiter_raw():
                         first = False
                         patience.renew()

@@ -28,6 +28,7 @@ from leasehold.market import StatementInvalid, _agent_client, checked
 from leasehold.market._agent_client import pinned
 from leasehold.market.wire import (
     FORMER_OPS,
+    LOG_OFFSET,
     MAX_UPLOAD,
     OPS,
     READ_OPS,
@@ -767,6 +768,14 @@ async def test_an_answer_packed_as_nobody_asked_is_not_unpacked(world: World) ->
     async with answering(world, b"content-encoding: br", b"x") as address, world.client(address) as client:
         with pytest.raises(AgentError, match="nobody asked for"):
             await client.health()
+
+
+@pytest.mark.parametrize("offset", [b"soon", b"-1", b"9" * 5_000, "²".encode()])
+async def test_a_log_that_begins_nowhere_is_read_all_the_same(world: World, offset: bytes) -> None:
+    """Whoever followed it got an error that nobody catches, and a run lost its end."""
+    head = b"connection: close\r\n" + LOG_OFFSET.encode() + b": " + offset
+    async with answering(world, head, b"hello\n") as address, world.client(address) as client:
+        assert await collect(client.logs(LEASE)) == b"hello\n"
 
 
 async def test_an_operators_word_on_a_lease_and_on_his_machine(world: World) -> None:

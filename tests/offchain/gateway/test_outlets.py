@@ -7,6 +7,7 @@ import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
+from typing import Final
 
 import pytest
 import uvicorn
@@ -14,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 from websockets.asyncio.client import ClientConnection, connect
 
 from devnet.patience import patient
+from leasehold._slices import MOST_FRAGMENTS, SLICE
 from leasehold.gateway._hub import QUEUE, Hub, Listener, News
 from leasehold.gateway._outlets import OutletSocket, outlet_of
 
@@ -22,6 +24,10 @@ from .listening import listening
 
 BLOCK, MACHINES = {"block": 7}, {"machines": [1]}
 BOTH = {"block": BLOCK, "machines": MACHINES}
+HANDSHAKE: Final = (
+    b"GET / HTTP/1.1\r\nHost: gate\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
 
 
 class Wire:
@@ -202,10 +208,7 @@ async def test_a_client_hears_each_frame_whole_and_in_order(serving: Serving, le
 
 async def test_who_does_not_read_fills_no_more_than_the_servers_buffer(serving: Serving) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", int(serving.url.rpartition(":")[2]), limit=1)
-    writer.write(
-        b"GET / HTTP/1.1\r\nHost: gate\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-    )
+    writer.write(HANDSHAKE)
     writer.transport.pause_reading()  # type: ignore[attr-defined]  # of a socket's
     await serving.come(1)
     told = 0
@@ -214,3 +217,60 @@ async def test_who_does_not_read_fills_no_more_than_the_servers_buffer(serving: 
         told += 1
         assert told < 2_000, "more than any kernel's buffers of a loopback"
     writer.transport.abort()
+
+
+# ----------------------------------------------------------------------------------------- who sends what is nothing
+
+EMPTY: Final = {"ping": b"\x89\x80\0\0\0\0", "pong": b"\x8a\x80\0\0\0\0", "text": b"\x81\x80\0\0\0\0"}
+"""Frames of no bytes, as a client sends them."""
+
+
+@pytest.mark.parametrize("frame", EMPTY.values(), ids=EMPTY)
+async def test_a_great_many_small_frames_let_others_have_their_turn(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch, frame: bytes
+) -> None:
+    """One stranger's 7 MB, sent in four seconds, had kept a gateway from everybody else for eight."""
+    counts = list[int]()
+    handle = OutletSocket.handle_events
+
+    def counted(socket: OutletSocket) -> None:
+        counts.append(len(socket.conn.events))
+        handle(socket)
+
+    monkeypatch.setattr(OutletSocket, "handle_events", counted)
+    async with connect(serving.url) as client:
+        await serving.come(1)
+        client.transport.write(frame * 20_000)
+        async with asyncio.timeout(patient(20)):
+            # No text is taken while the application has not had the one before.
+            while sum(counts) < (1 if frame == EMPTY["text"] else 20_000):  # noqa: ASYNC110  # in this loop, too
+                await asyncio.sleep(0)
+    assert max(counts) <= SLICE // len(frame) + 1
+
+
+async def pinging(writer: asyncio.StreamWriter) -> None:
+    """Until it is cut."""
+    while True:
+        writer.write((b"\x89\xfd\0\0\0\0" + b"x" * 125) * 1_000)
+        await writer.drain()
+
+
+async def test_who_pings_and_reads_no_answer_is_cut(serving: Serving) -> None:
+    """What it was answered lay in memory, without end."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(serving.url.rpartition(":")[2]), limit=1)
+    writer.write(HANDSHAKE)
+    writer.transport.pause_reading()  # type: ignore[attr-defined]  # of a socket's
+    await serving.come(1)
+    with pytest.raises(ConnectionError):
+        await asyncio.wait_for(pinging(writer), patient(20))
+    writer.transport.abort()
+    reader.feed_eof()
+
+
+async def test_a_message_of_empty_fragments_is_cut(serving: Serving) -> None:
+    """They count for nothing in its length, and each lay in memory."""
+    async with connect(serving.url) as client:
+        await serving.come(1)
+        client.transport.write(b"\x01\x80\0\0\0\0" + b"\0\x80\0\0\0\0" * (MOST_FRAGMENTS + 1))
+        await asyncio.wait_for(client.wait_closed(), patient(20))
+        assert client.close_code == 1006

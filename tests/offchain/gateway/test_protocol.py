@@ -6,7 +6,7 @@ import asyncio
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 import pytest
 import uvicorn
@@ -116,6 +116,41 @@ async def test_half_of_a_second_request_is_not_waited_for(connect: Opened) -> No
 async def test_who_waits_for_a_slow_answer_is_not_let_go(connect: Opened) -> None:
     streams = await connect()
     assert await asked(streams, SLOW) == 204
+
+
+CRUMBS = b"transfer-encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 3_000
+
+
+async def test_a_body_in_chunks_of_a_byte_is_refused(connect: Opened) -> None:
+    """A stranger's 6 MB of them had kept a gateway from everybody else for five seconds."""
+    reader, writer = await connect()
+    writer.write(b"POST /slow HTTP/1.1\r\nhost: gate.example\r\n" + CRUMBS)
+    said = (await asyncio.wait_for(reader.read(), patient(20))).lower()
+    assert said.startswith(b"http/1.1 400")
+    assert b"nosniff" in said
+
+
+async def test_who_sends_them_after_his_answer_is_let_go(connect: Opened) -> None:
+    failed = list[object]()
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: failed.append(context))
+    reader, writer = await connect()
+    head, chunks = CRUMBS.split(b"\r\n\r\n", 1)
+    assert (
+        await asked((reader, writer), b"POST / HTTP/1.1\r\nhost: gate.example\r\n" + head + b"\r\n\r\n")
+        == 204
+    )
+    writer.write(chunks)
+    with suppress(ConnectionResetError):  # some of it was not read
+        assert await asyncio.wait_for(reader.read(), patient(20)) == b""
+    assert failed == []
+
+
+async def test_large_chunks_are_as_many_as_one_likes(connect: Opened) -> None:
+    """And small ones too, a few at a time."""
+    streams = await connect()
+    large = b"800\r\n" + b"x" * 0x800 + b"\r\n"
+    body = CRUMBS.replace(b"1\r\nx\r\n" * 3_000, b"1\r\nx\r\n" * 500 + large * 2_000 + b"0\r\n\r\n")
+    assert await asked(streams, b"POST /slow HTTP/1.1\r\nhost: gate.example\r\n" + body) == 204
 
 
 def test_threads_take_short_turns_while_it_serves_and_no_longer() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -15,12 +16,16 @@ import httpx
 import orjson
 import pytest
 from fastapi import FastAPI
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.client import ClientProtocol
 from websockets.exceptions import ConnectionClosed
+from websockets.protocol import Event
+from websockets.utils import accept_key
 
 from devnet.local_leases import LocalLeases
 from devnet.patience import patient
 from devnet.serving import CHAIN, CONTROLLER, MACHINE, Chain, Clock, certificate, serve_context
+from leasehold._slices import MOST_FRAGMENTS, SLICE
 from leasehold.chain import LocalSigner
 from leasehold.chain.typed import Domain, Request, sign_request
 from leasehold.gateway import _relaying, _terminals
@@ -298,6 +303,9 @@ class Hostile:
     port: int
     contact: Contact
     answer: bytes = b""
+    frames: bytes = b""
+    """Behind a handshake. deaf: what is answered to them is not read."""
+    deaf: bool = False
     asked: list[bytes] = field(default_factory=list)
     hang: bool = False
     ended: asyncio.Event = field(default_factory=asyncio.Event)
@@ -318,7 +326,9 @@ async def hostile(tmp_path: Path) -> AsyncIterator[Hostile]:
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
             else:
                 host.asked.append(head)
-                writer.write(host.answer)
+                if host.deaf:
+                    writer.transport.pause_reading()  # type: ignore[attr-defined]  # of a socket's
+                writer.write(accepted(head) + host.frames if host.frames else host.answer)
                 await writer.drain()
                 if host.hang:
                     await reader.read()
@@ -411,6 +421,60 @@ async def test_no_redirect_of_a_terminal_is_followed(hostile: Hostile, app_of: A
     other.close()
     await other.wait_closed()
     assert not called.is_set()
+
+
+def accepted(head: bytes) -> bytes:
+    """What an agent answers to the beginning of a WebSocket."""
+    key = re.search(rb"sec-websocket-key: *(\S+)", head, re.IGNORECASE)
+    assert key is not None
+    proof = accept_key(key[1].decode()).encode()
+    return (
+        b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Accept: %b\r\nSec-WebSocket-Protocol: %b\r\n\r\n" % (proof, EXEC_PROTOCOL.encode())
+    )
+
+
+@asynccontextmanager
+async def terminal_of(hostile: Hostile, app_of: AppOf, serve: Serve) -> AsyncIterator[ClientConnection]:
+    """A browser's, through a gateway, to an agent that sends what `hostile.frames` are."""
+    async with relayed(hostile.contact, app_of) as (app, _):
+        url = f"ws://{await serve(app)}/api/v1/agents/{MACHINE}/v1/leases/12.1/exec"
+        protocols = [EXEC_PROTOCOL, "leasehold.credential.abc"]
+        async with connect(url, subprotocols=protocols, proxy=None, open_timeout=patient(10)) as terminal:  # type: ignore[arg-type]
+            yield terminal
+
+
+async def test_a_great_many_small_frames_of_an_agents_let_others_have_their_turn(
+    hostile: Hostile, app_of: AppOf, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A terminal of single bytes had kept a gateway from everybody else for as long as it went on."""
+    counts, taken = list[int](), ClientProtocol.events_received
+
+    def counted(protocol: ClientProtocol) -> list[Event]:
+        events = taken(protocol)
+        counts.append(len(events) if protocol.uri.secure else 0)  # the browser here is another of them
+        return events
+
+    monkeypatch.setattr(ClientProtocol, "events_received", counted)
+    hostile.frames, hostile.hang = b"\x82\2\1x" * 20_000, True
+    async with terminal_of(hostile, app_of, serve) as terminal:
+        for _ in range(20_000):
+            assert await asyncio.wait_for(terminal.recv(), patient(20)) == b"\1x"
+    assert max(counts) <= SLICE // 4 + 1
+
+
+@pytest.mark.parametrize(
+    "frames", [b"\2\0" + b"\0\0" * (MOST_FRAGMENTS + 1), b"\x89\x7d" + b"x" * 125], ids=["fragments", "pings"]
+)
+async def test_an_agents_terminal_that_comes_to_nothing_is_cut(
+    hostile: Hostile, app_of: AppOf, serve: Serve, frames: bytes
+) -> None:
+    """Each empty fragment, and each answer that the agent did not read, lay in the gateway's memory."""
+    hostile.deaf = frames[0] != 2
+    hostile.frames, hostile.hang = frames * (200_000 if hostile.deaf else 1), not hostile.deaf
+    async with terminal_of(hostile, app_of, serve) as terminal:
+        await asyncio.wait_for(terminal.wait_closed(), patient(20))
+        assert terminal.close_code == 1011
 
 
 async def test_a_refusal_is_a_problem_and_asks_for_no_password(hostile: Hostile, app_of: AppOf) -> None:
