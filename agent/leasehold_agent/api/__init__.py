@@ -36,12 +36,12 @@ Each file stands on none but those before it:
 """
 
 from leasehold_agent.api._app import create_app, openapi
-from leasehold_agent.api._auth import Authorizer, Grant, SignedCall
+from leasehold_agent.api._auth import Authorizer, Grant
 from leasehold_agent.api._limits import UploadLimits, UploadRates
 from leasehold_agent.api._metrics_port import MetricsPort
 from leasehold_agent.api._nonces import NonceStore
 from leasehold_agent.api._server import ApiServer
-from leasehold_agent.api._shared import Api, create_authorizer
+from leasehold_agent.api._shared import Api
 
 __all__ = [
     "Api",
@@ -50,10 +50,8 @@ __all__ = [
     "Grant",
     "MetricsPort",
     "NonceStore",
-    "SignedCall",
     "UploadLimits",
     "UploadRates",
     "create_app",
-    "create_authorizer",
     "openapi",
 ]

@@ -8,10 +8,9 @@ Each file stands on none but those before it:
 """
 
 from leasehold_agent.idling._idle_jobs import IdleJobs
-from leasehold_agent.idling._job import IdleJob, load_job
+from leasehold_agent.idling._job import load_job
 
 __all__ = [
-    "IdleJob",
     "IdleJobs",
     "load_job",
 ]

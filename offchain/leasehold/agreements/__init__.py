@@ -17,9 +17,7 @@ if TYPE_CHECKING:
         Address,
         Document,
         Hex,
-        kind_in,
         read_file,
-        type_name,
         unhex,
         write_file,
     )
@@ -103,20 +101,18 @@ __all__ = [
     "check_gasless",
     "check_place",
     "gather_signatures",
-    "kind_in",
     "load_proposal",
     "pool_domain",
     "propose_calls",
     "read_file",
     "said_calls",
-    "type_name",
     "unhex",
     "write_file",
 ]
 
 _PARTS = {
     "_calls": ("CallReader", "call_json"),
-    "_document": ("Address", "Document", "Hex", "kind_in", "read_file", "type_name", "unhex", "write_file"),
+    "_document": ("Address", "Document", "Hex", "read_file", "unhex", "write_file"),
     "_errors": ("FileRefused", "NotGasless"),
     "_gasless": (
         "MOST_GASLESS_CALLS", "GaslessCall", "GaslessOutcome", "GaslessQuote", "GaslessTerms", "GaslessWish",

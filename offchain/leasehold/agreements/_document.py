@@ -70,7 +70,7 @@ def read_file(path: Path, kind: type[D]) -> D:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"])) or "the whole"
-        what = type_name(kind)
+        what = _type_name(kind)
         raise FileRefused(
             f"{path} holds no {what} ({where}: {in_words(first['msg'])}): ask for it again."
         ) from error
@@ -85,7 +85,7 @@ def kind_in(path: Path) -> str:
     return str(loaded.get("leasehold", "")) if isinstance(loaded, dict) else ""
 
 
-def type_name(kind: type[Document]) -> str:
+def _type_name(kind: type[Document]) -> str:
     """What people call the document."""
     return str(kind.model_fields["leasehold"].default).replace("-", " ")
 

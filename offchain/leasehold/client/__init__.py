@@ -264,7 +264,6 @@ if TYPE_CHECKING:
         Move,
         Moved,
         MovePlan,
-        workloads_of,
     )
     from leasehold.client._naming import NamedThing, label_things, name_things, named_things
     from leasehold.client._observer import (
@@ -1114,7 +1113,6 @@ __all__ = [
     "view_machine",
     "volumes_of",
     "watch_leases",
-    "workloads_of",
 ]
 
 _PARTS = {
@@ -1200,7 +1198,7 @@ _PARTS = {
         "Approve", "ApprovePlan", "Deposit", "DepositPlan", "PaidFromLedger", "PaidToLedger", "Withdraw",
         "WithdrawPlan",
     ),
-    "_moving": ("FailedOver", "Failover", "FailoverPlan", "Move", "Moved", "MovePlan", "workloads_of"),
+    "_moving": ("FailedOver", "Failover", "FailoverPlan", "Move", "Moved", "MovePlan"),
     "_naming": ("NamedThing", "label_things", "name_things", "named_things"),
     "_observer": ("Observer", "Update"),
     "_offers": (

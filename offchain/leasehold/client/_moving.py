@@ -350,13 +350,13 @@ async def _standby(client: PoolClient, lease: Lease) -> Standby:
     index = await client.index()
     machines = [record.machine for record in await index.machines() if record.machine.id != lease.machine]
     with client.observer.working("Looking for the standby"):
-        standby = standby_of(lease.backup, machines, await workloads_of(client, lease.id))
+        standby = standby_of(lease.backup, machines, await _workloads_of(client, lease.id))
     if standby is None:
         raise StandbyUnknown(lease.id)
     return standby
 
 
-async def workloads_of(client: PoolClient, lease: int) -> Sequence[bytes]:
+async def _workloads_of(client: PoolClient, lease: int) -> Sequence[bytes]:
     """The digests of the workloads that the lease was opened with and given later."""
     topics = [None, f"0x{lease:064x}"]
     logs = await logs_since(client.rpc, client.deployment.block, address=client.pool.address, topics=topics)

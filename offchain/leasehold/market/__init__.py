@@ -70,7 +70,7 @@ if TYPE_CHECKING:
         TrialTooLong,
         UnitsTaken,
     )
-    from leasehold.market._explain import ascii_reason, declined
+    from leasehold.market._explain import declined
     from leasehold.market._fresh_contacts import FreshContacts
     from leasehold.market._json import (
         delegate_json,
@@ -120,7 +120,7 @@ if TYPE_CHECKING:
         resizing,
         standby_of,
     )
-    from leasehold.market._neighbours import Neighbour, check_apart_from
+    from leasehold.market._neighbours import Neighbour
     from leasehold.market._peers import PeerTunnel, agent_tunnel, dialled, direct_endpoints, near, peer_of
     from leasehold.market._placing import (
         fits,
@@ -354,7 +354,6 @@ __all__ = [
     "accrued",
     "agent_tunnel",
     "applicable",
-    "ascii_reason",
     "bill",
     "canonical",
     "capable",
@@ -364,7 +363,6 @@ __all__ = [
     "changes",
     "changes_json",
     "changes_rows",
-    "check_apart_from",
     "check_params",
     "check_resizing",
     "check_terms",
@@ -498,7 +496,7 @@ _PARTS = {
         "PriceNotPositive", "QueryError", "RejectedUnstarted", "RulesChange", "StartFailed",
         "StatementInvalid", "TooFewMatch", "TrialTooLong", "UnitsTaken",
     ),
-    "_explain": ("ascii_reason", "declined"),
+    "_explain": ("declined",),
     "_fresh_contacts": ("FreshContacts",),
     "_json": (
         "delegate_json", "fault_json", "lease_json", "licence_json", "machine_json", "machine_state",
@@ -517,7 +515,7 @@ _PARTS = {
         "StakeNotCovered",
     ),
     "_moving": ("Resizing", "Standby", "check_resizing", "funds_after_closing", "resizing", "standby_of"),
-    "_neighbours": ("Neighbour", "check_apart_from"),
+    "_neighbours": ("Neighbour",),
     "_peers": ("PeerTunnel", "agent_tunnel", "dialled", "direct_endpoints", "near", "peer_of"),
     "_placing": (
         "fits", "format_cells", "format_share", "free_cells", "free_gpus", "parse_cells", "parse_share",

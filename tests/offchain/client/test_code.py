@@ -9,6 +9,7 @@ import pytest
 import zstandard
 
 from leasehold.client import _code
+from leasehold.market.wire import CodeTaken
 
 PIECE = b"import something\n" * 60_000
 
@@ -28,9 +29,10 @@ class Agent:
         self._clock, self._seconds, self._rate = clock, seconds, rate
         self.packed = list[bool]()
 
-    async def put_code(self, lease: int, pack: bytes) -> None:
+    async def put_code(self, lease: int, pack: bytes) -> CodeTaken:
         self.packed.append(pack.startswith(zstandard.FRAME_HEADER))
         self._clock[0] += self._seconds + len(pack) / self._rate
+        return CodeTaken(taken=1, left=1)
 
 
 async def sent(monkeypatch: pytest.MonkeyPatch, seconds: float, rate: float) -> list[bool]:
