@@ -75,7 +75,9 @@ async def earnings(gateway: TheGateway, provider: str, days: Days = 366) -> Resp
                 datetime.fromtimestamp(moved.time, UTC).isoformat().replace("+00:00", "Z"),
                 entry.kind,
                 gateway.money.exact(entry.amount),
-                gateway.money.symbol.lstrip("=+-@"),  # a table's program would work it out as a formula
+                gateway.money.symbol.lstrip(
+                    "=+-@ \t\r\n"
+                ),  # a table's program would work it out as a formula
                 "" if entry.lease is None else format_lease(entry.lease),
                 "" if entry.machine is None else entry.machine,
                 entry.tx_hash,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
@@ -22,7 +22,11 @@ from leasehold.market._errors import (
     MachineFileUnreadable,
 )
 
-Text = Annotated[str, StringConstraints(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$")]
+_PLAIN: Final = r"^[^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]*$"
+"""Nothing that steers a terminal, and no mark that turns the direction of what is written: behind one in a model's name
+a page shows the price beside it the wrong way round.
+"""
+Text = Annotated[str, StringConstraints(max_length=256, pattern=_PLAIN)]
 Address = Annotated[str, StringConstraints(pattern=r"^0x[0-9a-fA-F]{40}$")]
 Bytes = Annotated[int, Field(ge=0, lt=2**63)]
 Count = Annotated[int, Field(ge=0, lt=2**31)]
@@ -161,7 +165,7 @@ class Image(_Document):
 class Location(_Document):
     """What the provider says about where the machine stands; nobody has checked it."""
 
-    country: Annotated[str, StringConstraints(max_length=64)] | None = None
+    country: Annotated[str, StringConstraints(max_length=64, pattern=_PLAIN)] | None = None
 
 
 class DiskSpeed(_Document):
@@ -269,7 +273,7 @@ class CheckedPart(_Document):
 
     name: Text
     state: Literal["ok", "warning", "bad"]
-    text: Annotated[str, StringConstraints(max_length=1_024, pattern=r"^[^\x00-\x1f\x7f]*$")]
+    text: Annotated[str, StringConstraints(max_length=1_024, pattern=_PLAIN)]
 
 
 class MachineFile(_Document):

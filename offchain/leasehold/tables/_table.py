@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 Pairs = tuple[tuple[str, str], ...]
 """One thing: names and values, in the order in which people want them."""
+
+
+_FORMULA: Final = re.compile(r"\s*([=@]|[+-](?!$|[0-9.]+$))")
+
+
+def no_formula(cell: str) -> str:
+    """A text as a spreadsheet leaves it, behind an apostrophe where it would work it out. Numbers stay as they are."""
+    return f"'{cell}" if _FORMULA.match(cell) else cell
 
 
 class Table(NamedTuple):
@@ -27,9 +36,10 @@ class Table(NamedTuple):
         return tuple(column.removeprefix(">") for column in self.columns)
 
     def csv(self) -> str:
-        """Comma-separated values, the heads first, each line ended by `\\n`."""
+        """Comma-separated values, the heads first, each line ended by `\\n`. What would be a formula is a text."""
         written = io.StringIO()
-        csv.writer(written, lineterminator="\n").writerows((self.heads, *self.rows))
+        rows = ([no_formula(cell) for cell in row] for row in (self.heads, *self.rows))
+        csv.writer(written, lineterminator="\n").writerows(rows)
         return written.getvalue()
 
     def lines(self, room: int | None = None) -> list[str]:

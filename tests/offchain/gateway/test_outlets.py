@@ -238,7 +238,7 @@ async def test_a_great_many_small_frames_let_others_have_their_turn(
         handle(socket)
 
     monkeypatch.setattr(OutletSocket, "handle_events", counted)
-    async with connect(serving.url) as client:
+    async with connect(serving.url, close_timeout=0.1) as client:  # its goodbye lies behind what is not read
         await serving.come(1)
         client.transport.write(frame * 20_000)
         async with asyncio.timeout(patient(20)):

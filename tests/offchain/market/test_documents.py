@@ -115,6 +115,21 @@ def test_a_document_of_another_form_names_its_first_wrong_field(change: dict[str
         parse_document(Hardware, json.dumps({**HARDWARE, **change}).encode(), "hardware of machine 3")
 
 
+@pytest.mark.parametrize("mark", ["\x1b", "\x9b", "\u061c", "\u200f", "\u2028", "\u202e", "\u2067"])
+def test_no_text_turns_what_stands_beside_it(mark: str) -> None:
+    """A model's name is shown in one line with its price, on pages that take it as it is."""
+    hardware = {**HARDWARE, "cpu": {"model": f"x{mark}", "cores": 4}}
+    with pytest.raises(DocumentInvalid, match=r"cpu\.model"):
+        parse_document(Hardware, canonical(hardware), "hardware")
+    with pytest.raises(DocumentInvalid, match=r"location\.country"):
+        parse_document(Contact, canonical({**CONTACT, "location": {"country": mark}}), "contact")
+
+
+def test_names_of_any_script_are_names() -> None:
+    hardware = {**HARDWARE, "cpu": {"model": "Байкал-М ™ 飛騰 שבב", "cores": 4}}
+    assert parse_document(Hardware, canonical(hardware), "hardware").cpu.cores == 4
+
+
 def test_an_ssh_host_that_would_be_an_option_is_refused() -> None:
     bad = {**CONTACT, "ssh": {"host": "-oProxyCommand=x", "port": 22, "host_key": "ssh-ed25519 AAAA"}}
     with pytest.raises(DocumentInvalid, match=r"ssh\.host"):

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
+import pytest
+
 from leasehold.market.wire import CheckpointStanding
 from leasehold.tables import Table, checkpoints_table
 
@@ -16,6 +21,20 @@ CIDS = (
 def test_as_comma_separated_values() -> None:
     assert TABLE.csv() == 'lease,price\n12 train,2.5\n"3 ""a,b""",10\n'
     assert Table(("day",), []).csv() == "day\n"
+
+
+@pytest.mark.parametrize("text", ["=HYPERLINK(1)", "+1+1", "-1+1", "@SUM(A1)", "\t=1", " =1", "-5 USDC"])
+def test_what_a_stranger_wrote_is_no_formula(text: str) -> None:
+    """A token's name is its deployer's word, a card's model its host's."""
+    assert list(csv.reader(io.StringIO(Table((f">{text}",), [(text,)]).csv()))) == [
+        [f"'{text}"],
+        [f"'{text}"],
+    ]
+
+
+@pytest.mark.parametrize("text", ["-5", "-0.25", "+3", "-", "", "2026-11-24", "a=b"])
+def test_a_number_stays_one(text: str) -> None:
+    assert list(csv.reader(io.StringIO(Table(("a", "b"), [(text, "1")]).csv())))[1] == [text, "1"]
 
 
 def test_as_lines_of_one_width_numbers_to_the_right() -> None:
