@@ -33,6 +33,8 @@ _LIST: Final = (
 )
 """All below a folder, then the folder itself, by which it is known that nothing is lacking. No path has two slashes."""
 _LISTED: Final = re.compile(rb"([0-9a-f]{1,8}) ([0-9]{1,19}) (-?[0-9]{1,19}) (.+?)//\n", re.DOTALL)
+_MOST_LISTED: Final = 1_000_000
+"""Entries, of which each takes some hundred bytes of memory here: there are as many as a stranger says."""
 _ODD: Final = (b"//", b"/./", b"/../")
 _DIGESTS: Final = 'cd -- "$1" && find . -type f -print0 | xargs -0 -r sha256sum --'
 _UNPACK: Final = 'mkdir -p -- "$1" && tar -x -o -f - -C "$1"'
@@ -194,7 +196,7 @@ async def _listing(shell: LeaseShell, folder: str, checksum: bool, *, missing: i
     said = await shell.ask(_LIST, folder, str(missing))
     if not said and not missing:
         return {}
-    items = _parsed(said)
+    items = await asyncio.to_thread(_parsed, said)
     if checksum:
         files = [path for path, item in items.items() if item.kind is CodeKind.FILE]
         digests = [line.lstrip(b"\\\\")[:64] for line in (await shell.ask(_DIGESTS, folder)).splitlines()]
@@ -214,6 +216,8 @@ def _parsed(said: bytes) -> dict[bytes, SyncEntry]:
         path = name.removeprefix(b"./")
         if kind is not None and not any(odd in b"/%b/" % path for odd in _ODD):
             items[path] = SyncEntry(kind, int(size) if kind is not CodeKind.FOLDER else 0, int(time))
+        if len(items) > _MOST_LISTED:
+            raise CopyFailed(f"it lists more than {_MOST_LISTED} files")
     if end != len(said) or name != b".":
         raise CopyFailed(_CHANGES)
     return items

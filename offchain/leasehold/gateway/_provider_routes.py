@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -19,6 +17,7 @@ from leasehold.gateway._gateway import Gateway, TheGateway
 from leasehold.gateway._reading import address, answered
 from leasehold.gateway._words import fault_json
 from leasehold.market import claimable
+from leasehold.tables import Table
 
 router = APIRouter(prefix="/api/v1", tags=["providers"])
 
@@ -65,26 +64,21 @@ async def provider(gateway: TheGateway, provider: str, days: Days = 30) -> Respo
 async def earnings(gateway: TheGateway, provider: str, days: Days = 366) -> Response:
     account, _ = _machines(gateway, provider)
     income = await gateway.index.income(account, since=gateway.market.at().timestamp - days * _DAY)
-    written = io.StringIO()
-    rows = csv.writer(written, lineterminator="\r\n")
-    rows.writerow(("time", "kind", "amount", "token", "lease", "machine", "transaction"))
-    for moved in income:
-        entry = moved.entry
-        rows.writerow(
-            (
-                datetime.fromtimestamp(moved.time, UTC).isoformat().replace("+00:00", "Z"),
-                entry.kind,
-                gateway.money.exact(entry.amount),
-                gateway.money.symbol.lstrip(
-                    "=+-@ \t\r\n"
-                ),  # a table's program would work it out as a formula
-                "" if entry.lease is None else format_lease(entry.lease),
-                "" if entry.machine is None else entry.machine,
-                entry.tx_hash,
-            )
+    rows = [
+        (
+            datetime.fromtimestamp(moved.time, UTC).isoformat().replace("+00:00", "Z"),
+            moved.entry.kind,
+            gateway.money.exact(moved.entry.amount),
+            gateway.money.symbol,
+            "" if moved.entry.lease is None else format_lease(moved.entry.lease),
+            "" if moved.entry.machine is None else str(moved.entry.machine),
+            moved.entry.tx_hash,
         )
+        for moved in income
+    ]
+    table = Table(("time", "kind", "amount", "token", "lease", "machine", "transaction"), rows)
     headers = {"Cache-Control": "no-cache", "Content-Disposition": f'attachment; filename="{account}.csv"'}
-    return Response(written.getvalue(), 200, headers, "text/csv; charset=utf-8")
+    return Response(table.csv(), 200, headers, "text/csv; charset=utf-8")
 
 
 def _machines(gateway: Gateway, text: str) -> tuple[str, list[Placed]]:

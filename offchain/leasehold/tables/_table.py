@@ -16,7 +16,7 @@ Pairs = tuple[tuple[str, str], ...]
 _FORMULA: Final = re.compile(r"\s*([=@]|[+-](?!$|[0-9.]+$))")
 
 
-def no_formula(cell: str) -> str:
+def _no_formula(cell: str) -> str:
     """A text as a spreadsheet leaves it, behind an apostrophe where it would work it out. Numbers stay as they are."""
     return f"'{cell}" if _FORMULA.match(cell) else cell
 
@@ -38,7 +38,7 @@ class Table(NamedTuple):
     def csv(self) -> str:
         """Comma-separated values, the heads first, each line ended by `\\n`. What would be a formula is a text."""
         written = io.StringIO()
-        rows = ([no_formula(cell) for cell in row] for row in (self.heads, *self.rows))
+        rows = ([_no_formula(cell) for cell in row] for row in (self.heads, *self.rows))
         csv.writer(written, lineterminator="\n").writerows(rows)
         return written.getvalue()
 

@@ -105,6 +105,14 @@ def test_a_listing_that_a_container_made_up() -> None:
             _parsed(b"".join(broken))
 
 
+def test_a_listing_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leasehold.client._syncing._MOST_LISTED", 3)
+    listed = [b"81a4 5 1 ./%d//\n" % number for number in range(4)] + [b"41ed 4096 1 .//\n"]
+    assert len(_parsed(b"".join(listed[1:]))) == 3
+    with pytest.raises(CopyFailed, match="more than 3"):
+        _parsed(b"".join(listed))
+
+
 @pytest.mark.parametrize("shell", [["sh"], ["busybox", "sh"]])
 def test_a_folder_is_listed_by_any_shell(tmp_path: Path, shell: list[str]) -> None:
     folder = tmp_path / "-f o"
