@@ -209,15 +209,15 @@ async def _listing(shell: LeaseShell, folder: str, checksum: bool, *, missing: i
 
 def _parsed(said: bytes) -> dict[bytes, SyncEntry]:
     """What no copy can be made of is left out. Raises CopyFailed where it is anything but a whole list."""
-    items, end, name = dict[bytes, SyncEntry](), 0, b""
+    items, end, name, lines = dict[bytes, SyncEntry](), 0, b"", 0
     while (line := _LISTED.match(said, end)) is not None:  # to search goes over what is none again and again
+        if (lines := lines + 1) > _MOST_LISTED:
+            raise CopyFailed(f"it lists more than {_MOST_LISTED} files")
         mode, size, time, name = line.groups()
         end, kind = line.end(), _kind(int(mode, 16))
         path = name.removeprefix(b"./")
         if kind is not None and not any(odd in b"/%b/" % path for odd in _ODD):
             items[path] = SyncEntry(kind, int(size) if kind is not CodeKind.FOLDER else 0, int(time))
-        if len(items) > _MOST_LISTED:
-            raise CopyFailed(f"it lists more than {_MOST_LISTED} files")
     if end != len(said) or name != b".":
         raise CopyFailed(_CHANGES)
     return items

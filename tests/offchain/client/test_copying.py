@@ -107,10 +107,12 @@ def test_a_listing_that_a_container_made_up() -> None:
 
 def test_a_listing_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("leasehold.client._syncing._MOST_LISTED", 3)
-    listed = [b"81a4 5 1 ./%d//\n" % number for number in range(4)] + [b"41ed 4096 1 .//\n"]
-    assert len(_parsed(b"".join(listed[1:]))) == 3
-    with pytest.raises(CopyFailed, match="more than 3"):
-        _parsed(b"".join(listed))
+    first, second, third = (b"81a4 5 1 ./%d//\n" % number for number in range(3))
+    end = b"41ed 4096 1 .//\n"
+    assert len(_parsed(first + second + end)) == 2
+    for listed in (first + second + third + end, first * 3 + end):
+        with pytest.raises(CopyFailed, match="more than 3"):
+            _parsed(listed)
 
 
 @pytest.mark.parametrize("shell", [["sh"], ["busybox", "sh"]])
