@@ -20,6 +20,7 @@ from leasehold.errors import AgentError
 from leasehold.market.wire import CHUNK, STDIN, BadCall, ExecStart, parse_control, parse_start
 from leasehold_agent._runtime import CommandStream, LeaseRuntime
 from leasehold_agent.access import Admission
+from leasehold_agent.api._exec_input import write_to
 from leasehold_agent.api._problems import name_of
 
 _log = structlog.get_logger("leasehold_agent.api")
@@ -93,6 +94,8 @@ async def _drain(socket: WebSocket, stream: CommandStream, carry: Carry) -> int:
 
 
 async def _feed(socket: WebSocket, stream: CommandStream, carry: Carry) -> None:
+    """What a command does not read that has ended, or has had enough, is dropped: how it ends says how it went."""
+    reads = True
     while True:
         message = await socket.receive()
         if message["type"] == "websocket.disconnect":
@@ -101,7 +104,7 @@ async def _feed(socket: WebSocket, stream: CommandStream, carry: Carry) -> None:
         if data:
             if data[0] != STDIN:
                 raise BadCall("A client's binary frames begin with the byte 0, standard input.")
-            await stream.write(data[1:])
+            reads = reads and await write_to(stream, data[1:])
             await carry(len(data))
         elif text is not None:
             control = parse_control(text)

@@ -77,11 +77,11 @@ async def _feed(request: Request, stream: CommandStream, admission: Admission, l
     async with aclosing(body_pieces(request, PIECE)) as pieces:
         async for piece in pieces:
             await admission.line.carry(lease, len(piece))
-            reads = reads and await _written(stream, piece)
+            reads = reads and await write_to(stream, piece)
     await stream.write_eof()
 
 
-async def _written(stream: CommandStream, data: bytes | memoryview) -> bool:
+async def write_to(stream: CommandStream, data: bytes | memoryview) -> bool:
     """Whether the command still reads. One that does not may have had enough: how it ends says how it went."""
     try:
         await stream.write(data)

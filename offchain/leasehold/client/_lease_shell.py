@@ -7,16 +7,20 @@ here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import BinaryIO, Final
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import BinaryIO, Final, cast
 
 from leasehold.errors import AgentError, error_type
-from leasehold.market import AgentClient, Feed, Take
-from leasehold.market.wire import CommandEnd
+from leasehold.market import AgentClient, ExecStream, Feed, Take
+from leasehold.market.wire import STDOUT, AgentUnreachable, CommandEnd
 
 SHELLS: Final = (("/.leasehold/busybox", "sh"), ("/bin/sh",), ("/bin/busybox", "sh"))
 """What the host lends comes first: its tools are known."""
 _PIECE: Final = 1 << 20
+_MOST_ASIDE: Final = 4096
+_MOST_CODE: Final = 8
 
 Counted = Callable[[int], None]
 """Hears of so many more bytes."""
@@ -79,6 +83,13 @@ class LeaseShell:
         command = [*await self._shell(), "-c", script, "leasehold", *words]
         _check(await self._agent.exec_on(self._lease, command, write, counted))
 
+    @asynccontextmanager
+    async def talk(self, script: str, *words: str) -> AsyncIterator[LeaseTalk]:
+        """A script that is heard before it is told what to do. Leaving the block ends it. Raises AgentError."""
+        command = [*await self._shell(), "-c", script, "leasehold", *words]
+        async with self._agent.exec(self._lease, command) as stream:
+            yield LeaseTalk(stream)
+
     async def _shell(self) -> tuple[str, ...]:
         """The first that is there."""
         if self._program is None:
@@ -90,6 +101,92 @@ class LeaseShell:
             else:
                 raise CopyFailed("it has no shell, and its host lends none")
         return self._program
+
+
+class LeaseTalk:
+    """One connection to a script that runs."""
+
+    def __init__(self, stream: ExecStream) -> None:
+        self._stream = stream
+        self._frames = aiter(stream)
+        self._aside = bytearray()
+
+    async def hear(self) -> bytes:
+        """What it writes next. Raises CopyFailed where it has ended instead, AgentError."""
+        async for fd, data in self._frames:
+            if fd == STDOUT:
+                return data
+            self._aside += data[: _MOST_ASIDE - len(self._aside)]
+        code = await self._stream.wait()
+        _check(CommandEnd(exit=code, said=self._aside.decode("utf-8", "replace")))
+        raise CopyFailed("it ended before it had said all")
+
+    async def tell(self, write: Feed, counted: Counted) -> None:
+        """A line, behind it what `write` writes, in a thread, and its end; then hear whether that went well, which the
+        script says in a line of its own, before the engine knows that it has ended. Raises as `LeaseShell.feed`.
+        """
+        telling, hearing = (
+            asyncio.ensure_future(self._told(write, counted)),
+            asyncio.ensure_future(self._end()),
+        )
+        try:
+            await asyncio.wait({telling, hearing}, return_when=asyncio.FIRST_COMPLETED)
+            if telling.done():
+                telling.result()
+            await hearing
+        finally:
+            for task in (telling, hearing):
+                task.cancel()
+            await asyncio.gather(telling, hearing, return_exceptions=True)
+
+    async def _told(self, write: Feed, counted: Counted) -> None:
+        """One that has ended, or has had enough, says in its own words how it went."""
+        loop = asyncio.get_running_loop()
+
+        async def send(data: bytes) -> None:
+            await self._stream.write(data)
+            counted(len(data))
+
+        pieces = _Pieces(lambda data: asyncio.run_coroutine_threadsafe(send(data), loop).result())
+        pieces.write(b"\n")
+        with contextlib.suppress(AgentUnreachable):
+            await asyncio.to_thread(write, cast(BinaryIO, pieces))
+            await asyncio.to_thread(pieces.flush)
+            await self._stream.write_eof()
+
+    async def _end(self) -> None:
+        """Raises CopyFailed."""
+        said = bytearray()
+        while not said.endswith(b"\n"):
+            said += await self.hear()
+            if len(said) > _MOST_CODE:
+                raise CopyFailed("it says more than how it went")
+        while said != b"0\n":
+            await self.hear()  # until it has ended, by which is known why
+
+
+class _Pieces:
+    """What a thread writes, gathered."""
+
+    def __init__(self, send: Callable[[bytes], None]) -> None:
+        self._send = send
+        self._gathered = bytearray()
+        self._taken = 0
+
+    def tell(self) -> int:
+        return self._taken
+
+    def write(self, data: bytes | memoryview) -> int:
+        self._taken += len(data)
+        self._gathered += data
+        if len(self._gathered) >= _PIECE:
+            self.flush()
+        return len(data)
+
+    def flush(self) -> None:
+        data = bytes(self._gathered)
+        self._gathered.clear()
+        self._send(data)
 
 
 def _nothing(source: BinaryIO) -> None: ...

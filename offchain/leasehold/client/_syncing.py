@@ -14,12 +14,14 @@ import shutil
 import stat
 import tarfile
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, TypeVar
 
 from leasehold.client._copying import CopyTarget, unpacking
-from leasehold.client._lease_shell import CopyFailed, Counted, LeaseShell
+from leasehold.client._lease_shell import CopyFailed, Counted, LeaseShell, LeaseTalk
 from leasehold.datasets import Budget
 from leasehold.errors import DatasetError, DatasetUnsafe, DestinationExists
 from leasehold.workload import CodeContents, CodeEntry, CodeFolder, CodeKind, survey
@@ -27,15 +29,26 @@ from leasehold.workload import CodeContents, CodeEntry, CodeFolder, CodeKind, su
 H = TypeVar("H")
 T = TypeVar("T")
 
-_LIST: Final = (
-    'cd -- "$1" 2>/dev/null || exit $2; '
+_STATS: Final = (
     'set -- \'%f %s %Y %n//\'; find . -mindepth 1 -exec stat -c "$1" -- {} + || exit 3; stat -c "$1" .'
 )
 """All below a folder, then the folder itself, by which it is known that nothing is lacking. No path has two slashes."""
+_LIST: Final = f'cd -- "$1" 2>/dev/null || exit 2; {_STATS}'
+_NOT_THERE: Final = "0 0 0 .//"
+_LIST_AND_UNPACK: Final = (
+    f'(cd -- "$1" 2>/dev/null || {{ echo "{_NOT_THERE}"; exit 0; }}; {_STATS}) || exit 3; '
+    'read -r go || exit 0; mkdir -p -- "$1" && tar -x -o -f - -C "$1"; code=$?; echo $code; exit $code'
+)
+"""It waits for a line before it changes anything: whoever asked may only have wanted to know."""
 _LISTED: Final = re.compile(rb"([0-9a-f]{1,8}) ([0-9]{1,19}) (-?[0-9]{1,19}) (.+?)//\n", re.DOTALL)
+_LINE_END: Final = b"//\n"
 _MOST_LISTED: Final = 1_000_000
 """Entries, of which each takes some hundred bytes of memory here: there are as many as a stranger says."""
-_ODD: Final = (b"//", b"/./", b"/../")
+_MOST_BYTES: Final = 64 << 20
+"""Of a listing."""
+_ODD: Final = re.compile(rb"(?:^|/)\.{0,2}(?:/|\Z)")
+_LITTLE: Final = 8 << 20
+"""Bytes of files that follow the listing on its own connection; more go faster on one that only takes."""
 _DIGESTS: Final = 'cd -- "$1" && find . -type f -print0 | xargs -0 -r sha256sum --'
 _UNPACK: Final = 'mkdir -p -- "$1" && tar -x -o -f - -C "$1"'
 _REMOVE: Final = 'cd -- "$1" && xargs -0 -r rm -rf --'
@@ -82,7 +95,7 @@ def differing(
     """What to send, folders before what lies in them, and what to remove first. Raises DestinationExists where a folder
     would have to make way, and nothing may be removed.
     """
-    send = [path for path in sorted(source, key=_parts) if _differs(source[path], target.get(path))]
+    send = sorted((path for path in source if _differs(source[path], target.get(path))), key=_parts)
     gone = [path for path in target if path not in source] if options.delete else []
     for path in send:
         if path in target and target[path].kind is not source[path].kind:
@@ -120,21 +133,32 @@ async def sync_in(
     shell: LeaseShell, source: Path, target: str, options: SyncOptions, counted: Counted = lambda count: None
 ) -> Synced:
     """Make the folder `target` there like `source` here. Raises CopyFailed, CodeInvalid, DatasetError."""
-    (contents, here), there = await _both(
-        asyncio.to_thread(_surveyed, source, options.checksum),
-        _listing(shell, target, options.checksum, missing=0),
-    )
-    # What goes along from here is not ignored; the others are looked at one by one.
-    there = {path: item for path, item in there.items() if path in here or not contents.ignores(path)}
-    send, gone = differing(here, there, options)
-    if not options.dry:
-        if gone:
+    async with AsyncExitStack() as held:
+
+        async def hear() -> tuple[LeaseTalk, dict[bytes, SyncEntry] | None]:
+            talk = await held.enter_async_context(shell.talk(_LIST_AND_UNPACK, target))
+            return talk, await _heard(talk)
+
+        (contents, here), (talk, listed) = await _both(
+            asyncio.to_thread(_surveyed, source, options.checksum), hear()
+        )
+        if options.checksum and listed is not None:
+            await _compare(shell, target, listed)
+        # What goes along from here is not ignored; the others are looked at one by one.
+        there = {
+            path: item for path, item in (listed or {}).items() if path in here or not contents.ignores(path)
+        }
+        send, gone = differing(here, there, options)
+        size = sum(here[path].size for path in send)
+        if gone and not options.dry:
             await shell.feed(_REMOVE, target, write=lambda writer: _say(writer, gone))
-        if send or not there:
-            await shell.feed(
-                _UNPACK, target, write=lambda writer: _write_tar(writer, source, send), counted=counted
-            )
-    return Synced(tuple(send), tuple(gone), sum(here[path].size for path in send), contents.skipped)
+        if (send or not there) and not options.dry:
+            write = partial(_write_tar, root=source, paths=send)
+            if size <= _LITTLE:
+                await talk.tell(write, counted)
+            else:
+                await shell.feed(_UNPACK, target, write=write, counted=counted)
+    return Synced(tuple(send), tuple(gone), size, contents.skipped)
 
 
 async def sync_out(
@@ -143,7 +167,9 @@ async def sync_out(
     """Make the folder `target` here like `source` there. Nothing outside of it is written or removed. Raises as
     `sync_in`.
     """
-    there = await _listing(shell, source, options.checksum, missing=2)
+    there = await asyncio.to_thread(_parsed, await shell.ask(_LIST, source, most=_MOST_BYTES))
+    if options.checksum:
+        await _compare(shell, source, there)
     left = [os.fsdecode(path) for path in there if not _speakable(path)]
     there = {path: item for path, item in there.items() if _speakable(path)}
     await asyncio.to_thread(target.mkdir, parents=True, exist_ok=True)
@@ -191,38 +217,81 @@ async def _fetch(
 # ------------------------------------------------------------------------------------------------------------ there
 
 
-async def _listing(shell: LeaseShell, folder: str, checksum: bool, *, missing: int) -> dict[bytes, SyncEntry]:
-    """The entries of a folder there; none where it is not there and `missing` is 0. Raises CopyFailed."""
-    said = await shell.ask(_LIST, folder, str(missing))
-    if not said and not missing:
-        return {}
-    items = await asyncio.to_thread(_parsed, said)
-    if checksum:
-        files = [path for path, item in items.items() if item.kind is CodeKind.FILE]
-        digests = [line.lstrip(b"\\\\")[:64] for line in (await shell.ask(_DIGESTS, folder)).splitlines()]
-        if len(files) != len(digests):
-            raise CopyFailed(_CHANGES)
-        for path, digest in zip(files, digests, strict=True):
-            items[path] = items[path]._replace(digest=_hex(digest))
-    return items
+async def _heard(talk: LeaseTalk) -> dict[bytes, SyncEntry] | None:
+    """The entries of a folder there; None where it is not there. Raises CopyFailed, AgentError."""
+    listing = _Listing()
+    while not listing.whole:
+        listing.take(await talk.hear())
+    return listing.entries if listing.isthere else None
+
+
+async def _compare(shell: LeaseShell, folder: str, items: dict[bytes, SyncEntry]) -> None:
+    """Learn the digests of the files in a folder there. Raises CopyFailed, AgentError."""
+    files = [path for path, item in items.items() if item.kind is CodeKind.FILE]
+    digests = [line.lstrip(b"\\")[:64] for line in (await shell.ask(_DIGESTS, folder)).splitlines()]
+    if len(files) != len(digests):
+        raise CopyFailed(_CHANGES)
+    for path, digest in zip(files, digests, strict=True):
+        items[path] = items[path]._replace(digest=_hex(digest))
 
 
 def _parsed(said: bytes) -> dict[bytes, SyncEntry]:
     """What no copy can be made of is left out. Raises CopyFailed where it is anything but a whole list."""
-    items, end, name, lines = dict[bytes, SyncEntry](), 0, b"", 0
-    while (line := _LISTED.match(said, end)) is not None:  # to search goes over what is none again and again
-        if (lines := lines + 1) > _MOST_LISTED:
-            raise CopyFailed(f"it lists more than {_MOST_LISTED} files")
-        mode, size, time, name = line.groups()
-        end, kind = line.end(), _kind(int(mode, 16))
-        path = name.removeprefix(b"./")
-        if kind is not None and not any(odd in b"/%b/" % path for odd in _ODD):
-            items[path] = SyncEntry(kind, int(size) if kind is not CodeKind.FOLDER else 0, int(time))
-    if end != len(said) or name != b".":
+    listing = _Listing()
+    listing.take(said)
+    if not listing.whole:
         raise CopyFailed(_CHANGES)
-    return items
+    return listing.entries
 
 
+class _Listing:
+    """What a container says of a folder, piece by piece. whole: all was said. isthere: there is such a folder."""
+
+    def __init__(self) -> None:
+        self.entries: dict[bytes, SyncEntry] = {}
+        self.whole, self.isthere = False, True
+        self._rest = bytearray()
+        self._lines = self._size = 0
+
+    def take(self, said: bytes) -> None:
+        """Raises CopyFailed where it is no list, is too long, or something stands behind its end."""
+        self._size += len(said)
+        if self._size > _MOST_BYTES:
+            raise CopyFailed(f"it answers more than {_MOST_BYTES >> 20} MiB")
+        # Only what ends a line is looked at, and once: a line without end is not read anew with each of its pieces.
+        before = len(self._rest)
+        self._rest += said
+        last = self._rest.rfind(_LINE_END, max(0, before - len(_LINE_END) + 1))
+        if last >= 0:
+            lines = bytes(self._rest[: last + len(_LINE_END)])
+            del self._rest[: len(lines)]
+            self._read(lines)
+        if self.whole and self._rest:
+            raise CopyFailed(_CHANGES)
+
+    def _read(self, lines: bytes) -> None:
+        end = 0
+        while (
+            line := _LISTED.match(lines, end)
+        ) is not None:  # to search goes over what is none again and again
+            if self.whole:
+                raise CopyFailed(_CHANGES)
+            if (count := self._lines + 1) > _MOST_LISTED:
+                raise CopyFailed(f"it lists more than {_MOST_LISTED} files")
+            self._lines, end = count, line.end()
+            mode, size, time, name = line.groups()
+            kind, path = _kind(int(mode, 16)), name.removeprefix(b"./")
+            if name == b".":
+                self.whole, self.isthere = True, kind is not None
+            elif kind is not None and not _ODD.search(path):
+                self.entries[path] = SyncEntry(
+                    kind, int(size) if kind is not CodeKind.FOLDER else 0, int(time)
+                )
+        if end != len(lines):
+            raise CopyFailed(_CHANGES)
+
+
+@lru_cache(maxsize=256)
 def _kind(mode: int) -> CodeKind | None:
     if stat.S_ISREG(mode):
         return CodeKind.FILE

@@ -109,7 +109,8 @@ def survey(folder: CodeFolder, known: KnownFiles | None = None, *, read: bool = 
         look.folder(os.fsencode(folder.path), b"", ())
     except OSError as error:
         raise CodeInvalid(f"`{folder.path}` cannot be read as a folder ({error.strerror})") from None
-    return CodeContents(folder, CodeTree.of(look.entries), tuple(look.skipped), look.places, look.rules)
+    # A folder's names in order, each with what is below it, are all paths in the order of their parts.
+    return CodeContents(folder, CodeTree(tuple(look.entries)), tuple(look.skipped), look.places, look.rules)
 
 
 class _Look:

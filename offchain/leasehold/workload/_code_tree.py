@@ -63,14 +63,9 @@ class CodeEntry:
 
 @dataclass(frozen=True)
 class CodeTree:
-    """A folder's entries, in order. The folder itself is none of them."""
+    """A folder's entries, in the order of their paths' parts. The folder itself is none of them."""
 
     entries: tuple[CodeEntry, ...]
-
-    @classmethod
-    def of(cls, entries: Iterable[CodeEntry]) -> CodeTree:
-        """The entries in any order."""
-        return cls(tuple(sorted(entries, key=lambda entry: entry.path.split(b"/"))))
 
     @cached_property
     def encoded(self) -> bytes:

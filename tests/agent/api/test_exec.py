@@ -231,6 +231,7 @@ async def test_writing_to_a_command_that_does_not_read(world: World) -> None:
             async with asyncio.timeout(patient(10)):
                 while True:
                     await socket.send(b"\x00" + bytes(CHUNK))
+        assert (await outcome(socket)).last == {"exit": 4}
     async with asyncio.timeout(patient(10)):
         while world.server.api.admission.streams.used(LEASE):  # noqa: ASYNC110
             await asyncio.sleep(0.01)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import os
 import subprocess
@@ -21,16 +22,18 @@ from leasehold.client._syncing import (
     SyncEntry,
     SyncOptions,
     _batches,
+    _Listing,
     _parsed,
+    _write_tar,
     differing,
     sync_in,
 )
 from leasehold.copying import CodeFolder, SshFiles, SshHost, exclude, include, ssh_config
 from leasehold.datasets import Budget
-from leasehold.errors import CodeInvalid, DatasetError, DestinationExists
+from leasehold.errors import AgentError, CodeInvalid, DatasetError, DestinationExists
 from leasehold.home import CodeMemory
 from leasehold.market import Feed, Take
-from leasehold.market.wire import CodeRefused, CodeTaken, CodeWanted, CommandEnd, NotRunning
+from leasehold.market.wire import AgentUnreachable, CodeRefused, CodeTaken, CodeWanted, CommandEnd, NotRunning
 from leasehold.workload import CodeKind, CodeTree, survey, unpacked
 
 FILE, FOLDER, LINK = CodeKind.FILE, CodeKind.FOLDER, CodeKind.LINK
@@ -124,8 +127,8 @@ def test_a_folder_is_listed_by_any_shell(tmp_path: Path, shell: list[str]) -> No
         os.utime(folder / "d" / os.fsdecode(name), (-5, -5))
     (folder / "l").symlink_to("nowhere")
 
-    def listed(place: Path, missing: int = 2) -> subprocess.CompletedProcess[bytes]:
-        words = [*shell, "-c", _LIST, "leasehold", str(place), str(missing)]
+    def listed(place: Path) -> subprocess.CompletedProcess[bytes]:
+        words = [*shell, "-c", _LIST, "leasehold", str(place)]
         return subprocess.run(words, capture_output=True, check=False, cwd=tmp_path)
 
     there = _parsed(listed(folder).stdout)
@@ -138,7 +141,27 @@ def test_a_folder_is_listed_by_any_shell(tmp_path: Path, shell: list[str]) -> No
     assert there[b"d/-n"] == SyncEntry(FILE, 3, -5)
     assert there[b"l"].kind is CodeKind.LINK
     assert _parsed(listed(folder / "d" / "e").stdout) == {}
-    assert (listed(folder / "none").returncode, listed(folder / "none", 0).returncode) == (2, 0)
+    assert listed(folder / "none").returncode == 2
+
+
+def test_a_listing_is_the_same_however_it_is_cut() -> None:
+    said = b"".join(b"81a4 %d 1 ./a/\n%d//\n" % (number, number) for number in range(50)) + b"41ed 9 1 .//\n"
+    for size in (1, 2, 3, 7, 64, len(said)):
+        listing = _Listing()
+        for start in range(0, len(said), size):
+            assert not listing.whole
+            listing.take(said[start : start + size])
+        assert listing.whole
+        assert listing.entries == _parsed(said)
+
+
+def test_a_line_without_end_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leasehold.client._syncing._MOST_BYTES", 1 << 20)
+    listing = _Listing()
+    for _ in range(16):
+        listing.take(b"x" * (1 << 16))
+    with pytest.raises(CopyFailed, match="more than 1 MiB"):
+        listing.take(b"x")
 
 
 def test_names_are_handed_over_in_pieces() -> None:
@@ -240,23 +263,185 @@ async def test_a_file_and_a_folder_go_in(tmp_path: Path) -> None:
         await copy_in(shell, tmp_path / "nothing", "/there/")
 
 
-async def test_only_what_differs_goes_in(tmp_path: Path) -> None:
-    for name in ("same", "new"):
-        (tmp_path / name).write_bytes(b"abc")
-        os.utime(tmp_path / name, (5, 5))
-    agent = Commands(["/bin/sh"], [(1, b"81a4 3 5 ./same//\n41ed 0 5 .//\n")])
-    told = await sync_in(LeaseShell(cast(Any, agent), 1), tmp_path, "/there", SyncOptions())
-    assert told.sent == (b"new",)
-    assert _names(agent.given) == ["new"]
-    (tmp_path / "new").unlink()
-    before = list(agent.ran)
-    assert (await sync_in(LeaseShell(cast(Any, agent), 1), tmp_path, "/there", SyncOptions())).sent == ()
-    assert len(agent.ran) == len(before) + 3, "two looks for a shell, and one at the folder"
+class Local:
+    """An agent whose container is this host: what it is asked to run runs here, by a shell of its own."""
+
+    def __init__(self, shell: Sequence[str]) -> None:
+        self.shell, self.fed = shell, 0
+
+    def _here(self, command: Sequence[str]) -> list[str]:
+        return [*self.shell, *command[command.index("-c") :]]
+
+    async def exec_from(
+        self, lease: int, command: list[str], take: Take, given: bytes = b"", *_: Any, **__: Any
+    ) -> CommandEnd:
+        async with self.exec(lease, command) as running:
+            out, aside = await running.process.communicate(given)
+            take(io.BytesIO(out))
+            return CommandEnd(exit=await running.wait(), said=aside.decode())
+
+    async def exec_on(self, lease: int, command: list[str], feed: Feed, counted: Any) -> CommandEnd:
+        body = io.BytesIO()
+        feed(body)
+        self.fed += 1
+        return await self.exec_from(lease, command, lambda source: None, body.getvalue())
+
+    @asynccontextmanager
+    async def exec(self, lease: int, command: list[str]) -> AsyncIterator[Running]:
+        process = await asyncio.create_subprocess_exec(
+            *self._here(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        try:
+            yield Running(process)
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.communicate()
+
+
+class Running:
+    """A program here, as a stream of an agent's. Its two outputs come one behind the other."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+
+    async def write(self, data: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        with contextlib.suppress(ConnectionError):
+            await self.process.stdin.drain()
+
+    async def write_eof(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
+        for fd, source in ((1, self.process.stdout), (2, self.process.stderr)):
+            assert source is not None
+            while data := await source.read(1000):
+                yield fd, data
+
+    async def wait(self) -> int:
+        return await self.process.wait()
+
+
+SHELL_KINDS = pytest.mark.parametrize("kind", [("sh",), ("bash",), ("busybox", "sh")])
+
+
+@SHELL_KINDS
+@pytest.mark.parametrize("little", [8 << 20, -1])
+async def test_only_what_differs_goes_in(
+    tmp_path: Path, kind: tuple[str, ...], little: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the connection that listed, and by one of its own where it is much."""
+    monkeypatch.setattr("leasehold.client._syncing._LITTLE", little)
+    here, there = tmp_path / "he re", tmp_path / "-the\nre"
+    for name in ("d/same", "d/e/new", "changed", "odd\n/.. x"):
+        (here / name).parent.mkdir(parents=True, exist_ok=True)
+        (here / name).write_bytes(os.urandom(3000))
+    agent, heard = Local(kind), list[int]()
+    shell = LeaseShell(cast(Any, agent), 1)
+
+    async def synced(options: SyncOptions) -> tuple[set[bytes], tuple[bytes, ...]]:
+        told = await sync_in(shell, here, str(there), options, heard.append)
+        return {path for path in told.sent if (here / os.fsdecode(path)).is_file()}, told.deleted
+
+    assert len((await synced(SyncOptions(dry=True)))[0]) == 4
+    assert not there.exists(), "it only looked"
+    assert len((await synced(SyncOptions()))[0]) == 4
+    assert _files(here) == _files(there)
+    assert await synced(SyncOptions()) == (set(), ())
+    heard.clear()
+    (here / "changed").write_bytes(b"y" * 5000)
+    (there / "old").write_bytes(b"")
+    assert await synced(SyncOptions(delete=True)) == ({b"changed"}, (b"old",))
+    assert _files(here) == _files(there)
+    assert 5000 < sum(heard) < 20_000 or little < 0
+    assert agent.fed == (1 if little > 0 else 3), "what is removed is named on one of its own"
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@SHELL_KINDS
+async def test_what_cannot_be_unpacked_is_said(tmp_path: Path, kind: tuple[str, ...]) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "x").write_bytes(b"abc")
+    (tmp_path / "file").write_bytes(b"")
+    shell = LeaseShell(cast(Any, Local(kind)), 1)
+    with pytest.raises(CopyFailed, match="file"):
+        await sync_in(shell, tmp_path / "here", str(tmp_path / "file"), SyncOptions())
+
+
+async def test_what_cannot_be_read_here_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the other side waits for more."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "x").write_bytes(b"abc")
+
+    def gone(writer: Any, root: Path, paths: Sequence[bytes]) -> None:
+        (root / "x").unlink(missing_ok=True)
+        _write_tar(writer, root, paths)
+
+    monkeypatch.setattr("leasehold.client._syncing._write_tar", gone)
+    shell = LeaseShell(cast(Any, Local(["sh"])), 1)
+    with pytest.raises(DatasetError, match="cannot be read"):
+        await sync_in(shell, tmp_path / "here", str(tmp_path / "there"), SyncOptions())
+
+
+class Saying:
+    """An agent whose container says what it wants, whatever it is told, and may end then."""
+
+    def __init__(self, said: Sequence[bytes], *, ends: int | None = None) -> None:
+        self.said, self.ends = said, ends
+
+    async def exec_from(self, *given: Any, **more: Any) -> CommandEnd:
+        return CommandEnd(exit=0, said="")
+
+    @asynccontextmanager
+    async def exec(self, lease: int, command: list[str]) -> AsyncIterator[Saying]:
+        yield self
+
+    async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
+        for data in self.said:
+            yield 1, data
+        if self.ends is None:
+            raise AgentUnreachable("It broke off.")
+
+    async def write(self, data: bytes) -> None: ...
+
+    async def write_eof(self) -> None: ...
+
+    async def wait(self) -> int:
+        assert self.ends is not None
+        return self.ends
+
+
+@pytest.mark.parametrize(
+    ("said", "ends", "problem"),
+    [
+        ([b"41ed 9 1 .//\n", b"no number at all"], 0, "more than how it went"),
+        ([b"41ed 9 1 .//\n", b"1", b"\n"], 7, "ends with 7"),
+        ([b"41ed 9 1 .//\n"], 0, "before it had said all"),
+        ([b"41ed 9 1 .//\n"], None, "broke off"),
+        ([b"41ed 9 1 .//\n0\n"], 0, "files change while"),
+        ([b"81a4 3 5 ./a//\n"], 3, "ends with 3"),
+        ([b"81a4 3 5 ./a//\n"], 0, "before it had said all"),
+        ([b"81a4 3 5 "], None, "broke off"),
+    ],
+)
+async def test_a_container_that_talks_nonsense(
+    tmp_path: Path, said: Sequence[bytes], ends: int | None, problem: str
+) -> None:
+    (tmp_path / "x").write_bytes(b"abc")
+    shell = LeaseShell(cast(Any, Saying(said, ends=ends)), 1)
+    with pytest.raises(AgentError, match=problem):
+        await sync_in(shell, tmp_path, "/there", SyncOptions())
 
 
 async def test_a_folder_that_is_not_here_is_said_whatever_the_other_side_does(tmp_path: Path) -> None:
     class Slow(Commands):
-        async def exec_from(self, *given: Any) -> CommandEnd:
+        async def exec_from(self, *given: Any, **more: Any) -> CommandEnd:
             await asyncio.Event().wait()
             raise AssertionError
 
