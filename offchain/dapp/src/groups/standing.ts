@@ -23,7 +23,12 @@ export async function standingOf(chain: PublicClient, place: Place, proposal: Pr
 }
 
 /** The next nonce of a key: sequences of different keys do not wait for one another. */
-export async function nextNonce(chain: PublicClient, place: Place, account: Address, key: bigint): Promise<bigint> {
+export async function nextNonce(
+  chain: PublicClient,
+  place: Pick<Place, "accounts">,
+  account: Address,
+  key: bigint,
+): Promise<bigint> {
   const args = [account, key] as const;
   return await chain.readContract({ address: place.accounts, abi: accountsAbi, functionName: "nonceOf", args });
 }
