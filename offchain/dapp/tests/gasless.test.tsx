@@ -37,6 +37,9 @@ let stages: GaslessStage[];
 let coins: bigint;
 let done: Hex | null;
 let refuses: string | null;
+/** The next nonce of the row, and the time of the newest block. */
+let nonce: bigint;
+let time: number;
 
 function gatewayThat(answers: Partial<Record<"quote" | "sent", () => Response>> = {}): void {
   const quote = answers.quote ?? (() => Response.json({ fee: "21300", payee: PAYEE, gas: 300_000, valid_until: 1 }));
@@ -63,7 +66,7 @@ function given(agrees = true): GaslessHands {
 }
 
 function chain(): PublicClient {
-  const block = { number: "0x9", timestamp: "0x6b49d200", hash: HASH, transactions: [], uncles: [] };
+  const block = { number: "0x9", timestamp: numberToHex(time), hash: HASH, transactions: [], uncles: [] };
   const request = async ({ method, params }: { method: string; params?: unknown[] }): Promise<unknown> => {
     if (method === "eth_getBalance") return numberToHex(coins);
     if (method === "eth_gasPrice") return "0x3b9aca00";
@@ -82,7 +85,7 @@ function chain(): PublicClient {
 function called(to: Address, data: Hex): Hex {
   if (to.toLowerCase() === ACCOUNTS.toLowerCase()) {
     const { functionName } = decodeFunctionData({ abi: accountsAbi, data });
-    if (functionName === "nonceOf") return encodeFunctionResult({ abi: accountsAbi, functionName, result: 5n });
+    if (functionName === "nonceOf") return encodeFunctionResult({ abi: accountsAbi, functionName, result: nonce });
     if (refuses !== null) throw Object.assign(new Error("reverted"), { code: 3, data: refuses });
     return encodeFunctionResult({ abi: accountsAbi, functionName: "execute", result: [] });
   }
@@ -122,6 +125,8 @@ function executeOf({ account, payee, fee, calls, nonce, deadline, proof }: Recor
 
 beforeEach(() => {
   [posted, signed, stages, coins, done, refuses] = [[], [], [], 0n, null, null];
+  [nonce, time] = [5n, 1_800_000_000];
+  localStorage.clear();
   gatewayThat();
 });
 
@@ -229,4 +234,49 @@ test("something else that was done in its place is no success", async () => {
     },
   });
   await expect(sendGasless(given(), deed)).rejects.toMatchObject({ code: "gasless-other" });
+});
+
+/** A gateway has what was signed, and says no; then the account gets coin of its own. */
+async function keptBack(): Promise<void> {
+  gatewayThat({ sent: () => Response.json({ code: "busy", detail: "Too much." }, { status: 429 }) });
+  await expect(sendGasless(given(), deed)).rejects.toMatchObject({ code: "busy" });
+  coins = 10n ** 18n;
+}
+
+test("what a gateway keeps back is not sent a second time by the wallet", async () => {
+  await keptBack();
+  const again = { ...deed, data: withdraw(2_000_000n) };
+  await expect(sendGasless(given(), again)).rejects.toMatchObject({
+    code: "gasless-waiting",
+    message: expect.stringContaining("could happen twice"),
+  });
+  coins = 0n;
+  await expect(sendGasless(given(false), again)).rejects.toMatchObject({ code: "gasless-waiting" });
+});
+
+test("something else is sent meanwhile, and what comes to the same if it is done twice", async () => {
+  await keptBack();
+  const close = encodeFunctionData({ abi: controllerAbi, functionName: "close", args: [7n] });
+  expect(await sendGasless(given(), { ...deed, data: close })).toBeNull();
+});
+
+test("it is sent once what was signed is over, or was done", async () => {
+  await keptBack();
+  nonce = 6n;
+  expect(await sendGasless(given(), deed)).toBeNull();
+  nonce = 5n;
+  expect(await sendGasless(given(), deed)).toBeNull(); // it was done, and is forgotten
+  [coins, nonce] = [0n, 5n];
+  await keptBack();
+  time += 10_000_000;
+  expect(await sendGasless(given(), deed)).toBeNull();
+});
+
+test("signed again before then it has the same nonce, whatever else is asked for", async () => {
+  await keptBack();
+  coins = 0n;
+  doing();
+  expect((await sendGasless(given(), deed))?.transactionHash).toBe(HASH);
+  expect(signed.map(({ message }) => message.nonce)).toEqual([5n, 5n]);
+  expect(localStorage.length).toBe(0);
 });

@@ -54,13 +54,22 @@ async def outflow(client: PoolClient, call: DecodedCall) -> Outflow:
         return Outflow(cost(price, request["share"], request["duration"], up=True))
     if name in ("extend", "resize", "terminate", "transferLease"):
         return await _of_lease(client, name, given)
-    if name == "setDelegate" and given["cap"]:
-        span = f"in each {format_duration(given['period'])}" if given["period"] else "altogether"
-        allowed = f"{given['delegate']} may then spend {client.money.show(given['cap'])} {span}"
-        return Outflow(0, besides=(allowed,))
+    if name == "setDelegate" and (given["cap"] or given["expiry"]):
+        return _of_delegate(client, given)
     if name == "rescue":
         return Outflow(0, besides=("tokens that lie at the address itself, not in the ledger, go out",))
     return Outflow(0, unknown=name not in _FREE)
+
+
+def _of_delegate(client: PoolClient, given: Mapping[str, Any]) -> Outflow:
+    """What a delegate may do, who changes and closes leases also where he may spend nothing."""
+    who = given["delegate"]
+    if given["pool"].lower() != client.pool.address.lower():  # whose money is another than this one's
+        elsewhere = f"{who} may then act for it in another pool, {given['pool']}"
+        return Outflow(0, unknown=True, besides=(elsewhere,))
+    span = f"in each {format_duration(given['period'])}" if given["period"] else "altogether"
+    spends = f"spend {client.money.show(given['cap'])} {span}" if given["cap"] else "spend nothing"
+    return Outflow(0, besides=(f"{who} may then {spends}, and change and close what it rents",))
 
 
 async def _of_lease(client: PoolClient, name: str, given: Mapping[str, Any]) -> Outflow:

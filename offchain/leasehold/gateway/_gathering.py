@@ -8,6 +8,7 @@ comes with a signature. Everybody may read what is gathered, and submit it: that
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -35,6 +36,7 @@ from leasehold.gateway._gateway_tables import (
 )
 from leasehold.gateway._limits import CallRates
 from leasehold.gateway._parts import PartOf
+from leasehold.gateway._places import Places
 from leasehold.gateway._refusals import BadRequest, Conflicting, KeepsNoMore, NotHere, QuotaUsed
 from leasehold.gateway._relaying import CallerOf
 from leasehold.rates import RateLimit
@@ -49,6 +51,9 @@ MOST_BYTES_OF_A_GROUP: Final = 1 << 20
 MOST_ALTOGETHER: Final = 50_000
 DAILY: Final = RateLimit(200, 86_400)
 """Proposals from one network: a group costs nothing to make up."""
+MOST_ASKED: Final = {"all": 32, "caller": 8}
+"""Proposals whose signatures the chain is asked about; a contract may take its time, and whoever likes deploys one."""
+ASKED_SECONDS: Final = 20.0
 MOST_GROUPS: Final = 200
 """That one account is told of at once."""
 
@@ -85,7 +90,8 @@ class AllGathered(BaseModel):
 
 class Gathering:
     """What the routes need. is_authorized: `AccountsContract.is_authorized`; caller_of: by what a caller is counted;
-    now: unix seconds; daily: proposals that one caller may bring.
+    now: unix seconds; daily: proposals that one caller may bring; seconds: for which contracts that sign are waited
+    for.
     """
 
     def __init__(
@@ -98,6 +104,7 @@ class Gathering:
         caller_of: CallerOf,
         now: Callable[[], float] = time.time,
         daily: RateLimit = DAILY,
+        seconds: float = ASKED_SECONDS,
     ) -> None:
         self._engine = engine
         self._deployment = deployment
@@ -106,22 +113,22 @@ class Gathering:
         self.caller_of = caller_of
         self._now = now
         self._daily = CallRates(daily, now)
+        self._asking = Places(MOST_ASKED)
+        self._seconds = seconds
 
     async def bring(self, account: str, file: ProposalFile, *, network: str) -> Gathered:
         """Keeps a proposal of that group, and its signatures. network: the caller's.
 
-        Raises FileRefused, BadRequest, TooManyCalls, QuotaUsed, KeepsNoMore, ChainError.
+        Raises FileRefused, BadRequest, Busy, GatewayFull, TooManyCalls, QuotaUsed, KeepsNoMore, ChainError.
         """
         proposal = Proposal.of(file, self._deployment)
         if proposal.account != account:
             raise BadRequest("The proposal is another group's;", f"bring it to {proposal.account}.")
         self._check_bounds(proposal)
-        await self._check_safe(proposal)
         given = {signer: tuple(map(unhex, proofs)) for signer, proofs in file.signatures.items()}
         if not given:
             raise BadRequest("Nobody has signed it yet;", "sign it first: one of the group's brings it.")
-        for signer, proofs in given.items():
-            await self._check(proposal, signer, proofs)
+        await self._check_all(proposal, given, network)
         digest = digest_of(proposal)
         self._daily.take(network)
         async with self._engine.begin() as connection:
@@ -133,16 +140,18 @@ class Gathering:
                 await _sign(connection, digest, signer, proofs)
         return await self.read(account, digest)
 
-    async def sign(self, account: str, digest: str, file: SignatureFile) -> Gathered:
-        """Keeps one signer's word. Raises NotHere, FileRefused, Conflicting, ChainError."""
+    async def sign(self, account: str, digest: str, file: SignatureFile, *, network: str) -> Gathered:
+        """Keeps one signer's word. network: the caller's.
+
+        Raises NotHere, FileRefused, BadRequest, Conflicting, Busy, GatewayFull, ChainError.
+        """
         proposal = await self._proposal(account, digest)
         if tuple(map(unhex, file.digests)) != proposal.digests:
             raise Conflicting(
                 "The signature is of something else than this proposal;", "have this one signed."
             )
         proofs = tuple(map(unhex, file.proofs))
-        await self._check_safe(proposal)
-        await self._check(proposal, file.signer, proofs)
+        await self._check_all(proposal, {file.signer: proofs}, network)
         async with self._engine.begin() as connection:
             await take_turn(
                 connection, Exclusive.PROPOSALS
@@ -242,6 +251,19 @@ class Gathering:
             )
         if len(proposal.messages) > MOST_MESSAGES:
             raise BadRequest(f"A proposal has {MOST_MESSAGES} messages at most;", "divide it.")
+
+    async def _check_all(self, proposal: Proposal, given: Signatures, network: str) -> None:
+        """Whether all of these hold; of a few at a time, since the chain may be asked. Raises as `sign`."""
+        with self._asking.taken(caller=network):
+            try:
+                async with asyncio.timeout(self._seconds):
+                    await self._check_safe(proposal)
+                    for signer, proofs in given.items():
+                        await self._check(proposal, signer, proofs)
+            except TimeoutError:
+                raise BadRequest(
+                    "The contracts that sign did not answer in time;", "try again later."
+                ) from None
 
     async def _check_safe(self, proposal: Proposal) -> None:
         """A Safe's owners are who the chain says, whatever a file does. Raises Conflicting, NotASafe, ChainError."""
@@ -356,4 +378,5 @@ async def proposal(gathering: TheGathering, address: str, digest: str) -> Gather
 @router.post("/{address}/proposals/{digest}/signatures", openapi_extra=json_body(SignatureFile))
 async def sign(gathering: TheGathering, address: str, digest: str, request: Request) -> Gathered:
     """Brings one signer's signature."""
-    return await gathering.sign(_account(address), digest, await read_json(request, SignatureFile, MOST_BODY))
+    file = await read_json(request, SignatureFile, MOST_BODY)
+    return await gathering.sign(_account(address), digest, file, network=gathering.caller_of(request))

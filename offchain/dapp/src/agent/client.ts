@@ -8,6 +8,7 @@ import { type Address, isAddressEqual, isHex, recoverTypedDataAddress } from "vi
 
 import { formatLease, type Pool } from "../chain";
 import { Problem } from "../problem";
+import { metricsIn, statusIn } from "./answers";
 import { type Call, credential, digestName } from "./authorization";
 import type { LeaseMetrics, LeaseStatus, SignedReceipt } from "./documents";
 import { checkEnd, Output } from "./output";
@@ -56,11 +57,11 @@ export class AgentClient {
   }
 
   async status(lease: bigint, signal?: AbortSignal): Promise<LeaseStatus> {
-    return (await (await this.ofLease(lease, "", "lease.status", "", signal)).json()) as LeaseStatus;
+    return await statusIn(await this.ofLease(lease, "", "lease.status", "", signal));
   }
 
   async metrics(lease: bigint, signal?: AbortSignal): Promise<LeaseMetrics> {
-    return (await (await this.ofLease(lease, "/metrics", "lease.metrics", "", signal)).json()) as LeaseMetrics;
+    return await metricsIn(await this.ofLease(lease, "/metrics", "lease.metrics", "", signal));
   }
 
   /** The lease's log as it is written, until its container ends or `signal` says so. */

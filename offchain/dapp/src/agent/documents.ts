@@ -11,18 +11,32 @@ export type Phase =
   | "ended"
   | "declined";
 
+/** A port of the container's, and which of the host's leads there. */
+export interface OpenPort {
+  readonly container: number;
+  readonly host: number;
+  readonly protocol: string;
+}
+
+/** Until when what a lease has left is there, unix seconds. */
+export interface Kept {
+  readonly until: number;
+  readonly paid_until: number;
+  readonly read_seconds: number;
+}
+
 export interface LeaseStatus {
   readonly lease: string;
   readonly phase: Phase;
   readonly reason: string | null;
   readonly progress: string | null;
-  readonly ports: readonly { container: number; host: number; protocol: string }[];
+  readonly ports: readonly OpenPort[];
   readonly host: string | null;
   /** Of a command that has ended by itself, and is not started again. */
   readonly exit_code: number | null;
   /** The agent has the tenant's order to close the lease then. */
   readonly closes_when_done?: boolean;
-  readonly kept: { until: number; paid_until: number; read_seconds: number } | null;
+  readonly kept: Kept | null;
   readonly result_cid: string | null;
 }
 

@@ -9,9 +9,8 @@ import {
   pad,
   parseEventLogs,
 } from "viem";
-import { type Lease, type OwnMachine, type Pool, readLease } from "../chain";
+import { type Lease, type OwnMachine, type Pool, poolLogs, readLease } from "../chain";
 import { controllerAbi } from "../chain/generated/abi";
-import { poolLogs } from "./logs";
 
 const AT_ONCE = 25;
 

@@ -38,6 +38,14 @@ export function gatewayAddress(): string {
   return chosen ?? servedBy();
 }
 
+/** Whether the gateway is one that neither the page's reader nor who served the page has chosen: whoever made the link to
+ * it has. */
+export function isOfLink(): boolean {
+  const asked = new URLSearchParams(window.location.search).get("gateway");
+  const address = asked === null ? null : canonical(asked);
+  return address !== null && address !== servedBy() && address !== localStorage.getItem(CHOSEN);
+}
+
 /** Who served the page. Ends with `/`. */
 function servedBy(): string {
   return new URL("./", document.baseURI.split(/[?#]/)[0]).href;

@@ -6,7 +6,7 @@ import "./page.css";
 interface Props {
   /** A sentence or name, which is the page's heading and the window's title. */
   readonly title: string;
-  /** The command that does the same at the prompt. */
+  /** The command that does the same at the prompt; what of it comes from an address is put in by `prompt`. */
   readonly command?: string;
   /** What stands beside the heading. */
   readonly beside?: ReactNode;

@@ -2,17 +2,23 @@ import { Component, type ReactNode } from "react";
 import { Problem } from "../problem";
 import { ProblemView } from "../ui/ProblemView";
 
-interface State {
-  readonly problem: Problem | undefined;
+interface Props {
+  readonly children: ReactNode;
+  /** It is one part of a page, of which the others go on. */
+  readonly part?: boolean;
 }
 
-/** Shows what a page failed with in its place, so that header and other pages stay in reach. Another address tries anew. */
-export class PageBoundary extends Component<{ children: ReactNode }, State> {
-  override state: State = { problem: undefined };
+interface State {
+  readonly failed: { readonly error: unknown } | undefined;
+}
+
+/** Shows what a page, or a part of one, failed with in its place, so that all else stays in reach. Another address tries
+ * anew. */
+export class PageBoundary extends Component<Props, State> {
+  override state: State = { failed: undefined };
 
   static getDerivedStateFromError(error: unknown): State {
-    const details = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    return { problem: new Problem("page-failed", "This page failed.", "Load it again.", { cause: error, details }) };
+    return { failed: { error } };
   }
 
   override componentDidMount(): void {
@@ -23,10 +29,17 @@ export class PageBoundary extends Component<{ children: ReactNode }, State> {
     window.removeEventListener("hashchange", this.again);
   }
 
-  private readonly again = (): void => this.setState({ problem: undefined });
+  private readonly again = (): void => this.setState({ failed: undefined });
 
   override render(): ReactNode {
-    const { problem } = this.state;
-    return problem === undefined ? this.props.children : <ProblemView error={problem} onRetry={this.again} />;
+    const { failed } = this.state;
+    if (failed === undefined) return this.props.children;
+    return <ProblemView error={failure(failed.error, this.props.part === true)} onRetry={this.again} />;
   }
+}
+
+function failure(error: unknown, part: boolean): Problem {
+  const details = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const words = part ? "This part of the page failed." : "This page failed.";
+  return new Problem("page-failed", words, "Load it again.", { cause: error, details });
 }

@@ -1,13 +1,14 @@
 /**
  * The chain, as a renter's browser reads it and asks it.
  *
- * From the ground up: leases, placing, types, quote, earning, terms, words, failures, token, pool, reads, ownReads, deeds,
+ * From the ground up: leases, placing, types, quote, earning, terms, words, failures, token, pool, logs, reads, ownReads, deeds,
  * ownDeeds, tenancy, missing, inclusion, transactions.
  */
 export { approval, approveDeed, closeDeed, type Deed, extendDeed, openDeed, withdrawDeed } from "./deeds";
 export { claimable, net, unstakableAt } from "./earning";
 export { problemOf, refusal } from "./failures";
 export { cellsOf, formatLease, parseLease } from "./leases";
+export { poolLogs } from "./logs";
 export {
   appealDeed,
   claimDeed,

@@ -16,8 +16,3 @@ export function inWords(name: string): string {
 export function capitalised(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
-
-/** A word as a shell takes it, in quotes only where it needs them. */
-export function quoted(word: string): string {
-  return /^[\w@%+:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}

@@ -15,6 +15,8 @@ const SPANS = [
   ["second", 1],
 ] as const;
 
+const LAST = 253_402_300_799; // the year 9999
+
 let absolute: Intl.DateTimeFormat | undefined;
 
 /** The shortest exact form of seconds, such as `1h30m`. */
@@ -54,8 +56,14 @@ export function formatRelative(time: number, now: number): string {
   return span < 0 ? `${words} ago` : `in ${words}`;
 }
 
+/** Whether it is a time that calendars have: strangers write others, at which a page would fail. */
+export function isTime(seconds: number): boolean {
+  return Math.abs(seconds) <= LAST;
+}
+
 /** Date and time in the reader's zone, with the zone's name. */
 export function formatAbsolute(time: number): string {
+  if (!isTime(time)) return time > LAST ? "after the year 9999" : "at no time";
   absolute ??= new Intl.DateTimeFormat(undefined, { dateStyle: "long", timeStyle: "long" });
   return absolute.format(time * 1000);
 }

@@ -26,9 +26,10 @@ import { gateway, isAlone } from "../api/gateway";
 import { type Deed, type GaslessStage, type Pool, problemOf, readHead } from "../chain";
 import { controllerAbi } from "../chain/generated/abi";
 import { exact, formatAbsolute } from "../format";
-import { type Call, type Execution, executionRequest, type Place, readPlace } from "../groups";
+import { type Call, type Execution, executionRequest, nextNonce, type Place, readPlace } from "../groups";
 import { accountsAbi } from "../groups/generated/accounts";
 import { Problem } from "../problem";
+import { checkNoneWaits, forgetSigned, noteSigned } from "./waiting";
 
 /** How long what was signed may be sent, as the library has it. */
 export const GASLESS_SECONDS = 600;
@@ -50,12 +51,19 @@ export interface GaslessHands {
 
 /**
  * Sends it by the gateway where the account has no coin and its reader agrees to the fee; null where it is to go the usual
- * way. Throws a Problem where it is neither.
+ * way. Throws a Problem where it is neither, or where a gateway may still send what would be done twice then.
  */
 export async function sendGasless(hands: GaslessHands, deed: Deed): Promise<TransactionReceipt | null> {
+  const calls = callsIn(deed, hands.pool);
+  const receipt = await sentByGateway(hands, calls);
+  if (receipt === null) await checkNoneWaits(hands, KEY, calls);
+  else forgetSigned(hands);
+  return receipt;
+}
+
+async function sentByGateway(hands: GaslessHands, calls: readonly Call[]): Promise<TransactionReceipt | null> {
   if (isAlone() || (await hasGasMoney(hands)) || !(await isServed())) return null;
   const { pool, account, chain, tell } = hands;
-  const calls = callsIn(deed, pool);
   const fee = await askFee(account, calls);
   if (fee === null) return null;
   const agreed = await new Promise<boolean>((agree) => {
@@ -69,6 +77,7 @@ export async function sendGasless(hands: GaslessHands, deed: Deed): Promise<Tran
   const proof = proofOf(await hands.signTypedData(executionRequest(place, execution)));
   const data = executed(execution, proof);
   await chain.call({ to: place.accounts, data });
+  noteSigned(hands, place.accounts, execution.nonce, execution.deadline, calls);
   return await handedOver(hands, place, { execution, proof, data, fee, calls, since: head.number });
 }
 
@@ -126,12 +135,7 @@ async function executionOf(
   fee: Fee,
   time: number,
 ): Promise<Execution> {
-  const nonce = await chain.readContract({
-    address: accounts,
-    abi: accountsAbi,
-    functionName: "nonceOf",
-    args: [account, KEY],
-  });
+  const nonce = await nextNonce(chain, { accounts }, account, KEY);
   const pays = encodeFunctionData({ abi: controllerAbi, functionName: "transfer", args: [fee.payee, fee.amount] });
   const now = Math.max(time, Math.floor(Date.now() / 1000));
   return {

@@ -12,6 +12,7 @@ import {
   decodeFunctionData,
   encodeFunctionData,
   getAddress,
+  isAddressEqual,
 } from "viem";
 import { cost, formatLease } from "../chain";
 import { exact, formatDuration, formatShare, type Money } from "../format";
@@ -47,6 +48,9 @@ export function decodeCall(call: Call, place: Place, depth = DEPTH): DecodedCall
   const abi = contract === undefined ? undefined : proposable[contract];
   if (contract === undefined || abi === undefined) throw unreadable("it is no contract of this pool");
   const { name, inputs, values } = taken(abi, call.data, unreadable);
+  // A cap there is in that pool's money, and is shown in this one's.
+  const elsewhere = name === "setDelegate" && !isAddressEqual(values[0] as Address, place.pool.controller);
+  if (elsewhere) throw unreadable("it is for another pool");
   const isMulticall = contract === "Controller" && name === "multicall";
   const inner = isMulticall
     ? (values[0] as readonly Hex[]).map((data) => decodeCall({ target, data }, place, depth - 1))
@@ -98,10 +102,11 @@ const SENTENCES: Readonly<Record<string, (given: Given, money: Money) => string>
     `Take ${exact(amount, money)} out of the ledger, into the wallet of ${to}.`,
   "Controller.transfer": ({ to, amount }, money) => `Give ${exact(amount, money)} of the ledger to that of ${to}.`,
   "Controller.transferLease": ({ lease, to }) => `Give lease ${formatLease(lease)} and its escrow to ${to}.`,
-  "Accounts.setDelegate": ({ delegate, cap, period }, money) => {
-    if (!cap) return `Let ${delegate} act for this account no longer, or for nothing.`;
+  "Accounts.setDelegate": ({ delegate, cap, period, expiry }, money) => {
+    if (!cap && !expiry) return `Let ${delegate} act for this account no longer.`;
+    if (!cap) return `Let ${delegate} close and change what this account rents, and spend nothing.`;
     const span = period ? `in each ${formatDuration(Number(period))}` : "altogether";
-    return `Let ${delegate} rent, extend and close for this account, for up to ${exact(cap, money)} ${span}.`;
+    return `Let ${delegate} rent, extend, change and close for this account, for up to ${exact(cap, money)} ${span}.`;
   },
   "Accounts.rescue": ({ to }) => `Send tokens that lie at the account's own address to ${to}.`,
   "Accounts.deployGroup": () => "Deploy the account of a group.",

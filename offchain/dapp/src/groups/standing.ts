@@ -1,6 +1,14 @@
 /** Where a proposal stands by the chain's word: open, carried out, spent by another in its place, or over. */
-import { type Address, decodeFunctionData, type Hex, isAddressEqual, type PublicClient, parseEventLogs } from "viem";
-import { readHead } from "../chain";
+import {
+  type Address,
+  decodeFunctionData,
+  encodeEventTopics,
+  type Hex,
+  isAddressEqual,
+  type PublicClient,
+  parseEventLogs,
+} from "viem";
+import { poolLogs, readHead } from "../chain";
 import { controllerAbi } from "../chain/generated/abi";
 import { accountsAbi } from "./generated/accounts";
 import type { Place } from "./place";
@@ -23,17 +31,19 @@ export async function standingOf(chain: PublicClient, place: Place, proposal: Pr
 }
 
 /** The next nonce of a key: sequences of different keys do not wait for one another. */
-export async function nextNonce(chain: PublicClient, place: Place, account: Address, key: bigint): Promise<bigint> {
+export async function nextNonce(
+  chain: PublicClient,
+  place: Pick<Place, "accounts">,
+  account: Address,
+  key: bigint,
+): Promise<bigint> {
   const args = [account, key] as const;
   return await chain.readContract({ address: place.accounts, abi: accountsAbi, functionName: "nonceOf", args });
 }
 
-const EXECUTED = accountsAbi.find((entry) => entry.type === "event");
-
 async function executedIn(chain: PublicClient, place: Place, account: Address, nonce: bigint): Promise<Hex | null> {
-  if (EXECUTED === undefined) throw new Error("the ABI has no Executed");
-  const span = { fromBlock: place.pool.block, toBlock: "latest" } as const;
-  const logs = await chain.getLogs({ address: place.accounts, event: EXECUTED, args: { account, nonce }, ...span });
+  const topics = encodeEventTopics({ abi: accountsAbi, eventName: "Executed", args: { account, nonce } });
+  const logs = await poolLogs(chain, place.pool, topics as Hex[], place.accounts);
   return logs[0]?.transactionHash ?? null;
 }
 

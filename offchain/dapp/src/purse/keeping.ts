@@ -4,6 +4,7 @@
  */
 import {
   type Address,
+  encodeEventTopics,
   encodeFunctionData,
   getAddress,
   type Hex,
@@ -11,9 +12,10 @@ import {
   isAddressEqual,
   type PublicClient,
   parseAbi,
+  parseEventLogs,
 } from "viem";
 import { gateway } from "../api/gateway";
-import { cellsOf, cost, type Deed, formatLease, type Lease, readFunds, readHead, send } from "../chain";
+import { cellsOf, cost, type Deed, formatLease, type Lease, poolLogs, readFunds, readHead, send } from "../chain";
 import { controllerAbi } from "../chain/generated/abi";
 import { exact, formatDuration } from "../format";
 import {
@@ -152,14 +154,9 @@ export async function findPurses(
   lease: bigint,
 ): Promise<readonly FoundPurse[]> {
   const { pool } = place;
-  const logs = await chain.getLogs({
-    address: pool.controller,
-    event: transferredAbi[0],
-    args: { from: tenant },
-    fromBlock: pool.block,
-    toBlock: "latest",
-    strict: true,
-  });
+  const topics = encodeEventTopics({ abi: transferredAbi, eventName: "Transferred", args: { from: tenant } });
+  const raw = await poolLogs(chain, pool, topics as Hex[]); // from the first block: a gateway says which is the pool's
+  const logs = parseEventLogs({ abi: transferredAbi, eventName: "Transferred", logs: raw });
   const named = logs.filter(({ args }) => args.amount === 0n && !isAddressEqual(args.to, tenant));
   const groups = named.flatMap(({ args, transactionHash }) => {
     const group = purseGroup(place, tenant, lease, args.to);

@@ -12,15 +12,8 @@ import {
 import { gateway, isAlone } from "../api/gateway";
 import type { PoolWhole } from "../api/pools";
 import { usePool } from "../api/queries";
-import {
-  type ClaimedPool,
-  checkRemembered,
-  type Deed,
-  type GaslessStage,
-  type Pool,
-  readPool,
-  type Sender,
-} from "../chain";
+import { type ClaimedPool, type Deed, type GaslessStage, type Pool, readPool, type Sender } from "../chain";
+import { admit } from "./firstUse";
 import { useWallet } from "./useWallet";
 
 const POLL = 1_000;
@@ -53,7 +46,7 @@ export function usePoolChain(): PoolChain {
     queryFn: async () => {
       if (wanted === undefined) throw new Error("the pool is not known yet");
       const read = await readPool(chain, wanted);
-      checkRemembered(read, localStorage, provider !== undefined);
+      await admit(chain, read, localStorage, provider !== undefined);
       return read;
     },
     enabled: wanted !== undefined,

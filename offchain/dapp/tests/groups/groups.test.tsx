@@ -1,5 +1,5 @@
 /** Groups as the library has them: addresses, digests and proofs, to the byte. */
-import { concat, encodeFunctionData, type Hex, hashTypedData, slice, zeroHash } from "viem";
+import { type Address, concat, encodeFunctionData, type Hex, hashTypedData, parseAbi, slice, zeroHash } from "viem";
 import { expect, test } from "vitest";
 import { controllerAbi } from "../../src/chain/generated/abi";
 import {
@@ -106,6 +106,31 @@ test.each([
   const call = decodeCall({ target: pool.controller, data }, place);
   expect(sentence(call, pool.money)).toBe(words);
   expect(rows(call, pool.money)[0]).toEqual([`Controller.${name}`, pool.controller]);
+});
+
+const delegated = (of: Address, cap: bigint, expiry: number) =>
+  decodeCall(
+    {
+      target: ACCOUNTS,
+      data: encodeFunctionData({
+        abi: parseAbi([
+          "function setDelegate(address pool, address delegate, uint96 cap, uint32 period, uint40 expiry)",
+        ]),
+        args: [of, STRANGER, cap, 3_600, expiry],
+      }),
+    },
+    place,
+  );
+
+test("a delegate who may spend nothing may act all the same, as long as he does not end", () => {
+  const says = (cap: bigint, expiry: number) => sentence(delegated(pool.controller, cap, expiry), pool.money);
+  expect(says(0n, 0)).toBe(`Let ${STRANGER} act for this account no longer.`);
+  expect(says(0n, 1_800_000_000)).toBe(`Let ${STRANGER} close and change what this account rents, and spend nothing.`);
+  expect(says(5_000_000n, 1_800_000_000)).toContain("for up to 5 TUSD in each 1h.");
+});
+
+test("a delegate in another pool is not signed for: a cap there is in another money than this page shows", () => {
+  expect(() => delegated(STRANGER, 10n ** 9n, 1_800_000_000)).toThrow("it is for another pool");
 });
 
 test("what several calls in one do is said of each", () => {

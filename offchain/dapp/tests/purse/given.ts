@@ -80,7 +80,10 @@ async function request({ method, params }: { method: string; params?: unknown[] 
   }
   if (method === "eth_getCode") return world.code;
   if (method === "eth_blockNumber") return "0x9";
-  if (method === "eth_getLogs") return world.transfers.map(logOf);
+  if (method === "eth_getLogs") {
+    const { fromBlock } = first as unknown as { fromBlock: Hex };
+    return BigInt(fromBlock) <= 9n ? world.transfers.map(logOf) : [];
+  }
   if (method === "eth_getTransactionReceipt") {
     return { transactionHash: HASH, status: "0x1", blockNumber: "0x9", logs: [], type: "0x2" };
   }

@@ -125,6 +125,17 @@ test("a purse is found by its tenant's own transfers, and no other is", async ()
   expect(found.map(({ group, holds }) => [group.account, holds])).toEqual([[account, 5n]]);
 });
 
+test("a gateway that says a late block for the pool's begin hides no purse", async () => {
+  const { account } = purseGroup(place, tenant.address, lease.id, key);
+  world.ledgers[account] = 5n;
+  world.transfers = [
+    { to: account, amount: 5n, hash: HASH },
+    { to: key, amount: 0n, hash: HASH },
+  ];
+  const late = { ...place, pool: { ...place.pool, block: 10n } };
+  expect(await findPurses(hands().chain, late, tenant.address, lease.id)).toHaveLength(1);
+});
+
 test("it is taken back by the tenant's own signature, to the tenant", async () => {
   const group = purseGroup(place, tenant.address, lease.id, key);
   world.ledgers[group.account] = 5n;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from leasehold.agreements import Proposal, ProposalFile, SignatureFile
 from leasehold.chain import ZERO_ADDRESS, Deployment, LocalSigner
-from leasehold.chain.typed import Call, Execute, Group, Offer, Safe
+from leasehold.chain.typed import Call, Execute, Group, Offer, Proof, ProofKind, Safe
 from leasehold.gateway import _gathering
 from leasehold.gateway._gathering import MOST_SECONDS, Gathering
 from leasehold.rates import RateLimit
@@ -44,8 +45,15 @@ class Chain:
     approved: set[tuple[str, bytes]] = field(default_factory=set)
     owners: list[str] = field(default_factory=lambda: [signer.address for signer in SIGNERS])
     threshold: int = 2
+    asked: int = 0
+    answers: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.answers.set()
 
     async def is_authorized(self, account: str, digest: bytes, proof: bytes) -> bool:
+        self.asked += 1
+        await self.answers.wait()
         return (account, proof) in self.approved
 
     async def eth_call(self, to: str, data: bytes, **more: object) -> bytes:
@@ -400,3 +408,38 @@ async def test_what_a_group_is_asked_has_bounds_together(
     monkeypatch.setattr(_gathering, "MOST_BYTES_OF_A_GROUP", 2 * one + 10)
     answers = [await brought(page, proposed(group_of(), nonce), ADA) for nonce in (1, 2, 3, 2)]
     assert [answer.status_code for answer in answers] == [201, 201, 403, 201]
+
+
+async def by_a_contract(page: httpx.AsyncClient) -> httpx.Response:
+    """A proposal that a contract alone has signed, if one asks it."""
+    proposal = proposed(group_of(CONTRACT))
+    given = {CONTRACT: (Proof(ProofKind.ERC1271, b"\x01").encode(),)}
+    body = proposal.file(given).model_dump(mode="json", exclude_none=True)
+    return await page.post(f"/api/v1/groups/{proposal.account}/proposals", json=body)
+
+
+async def test_contracts_that_take_their_time_are_asked_a_few_at_a_time(
+    page: httpx.AsyncClient, chain: Chain
+) -> None:
+    """Whoever likes deploys one that burns all the gas that a node's call may take."""
+    chain.answers.clear()
+    most = _gathering.MOST_ASKED["caller"]
+    answers = asyncio.as_completed([by_a_contract(page) for _ in range(40)])
+    async with asyncio.timeout(20):
+        for _ in range(40 - most):
+            assert (await next(answers)).status_code == 429
+    assert chain.asked == most
+    chain.answers.set()
+    assert [(await answer).status_code for answer in answers] == [400] * most
+
+
+async def test_a_contract_that_never_answers_is_not_waited_for(
+    engine: AsyncEngine, chain: Chain, clock: Clock, app_of: Callable[..., FastAPI]
+) -> None:
+    chain.answers.clear()
+    app = app_of([_gathering.router], gathering_of(engine, chain, clock, seconds=0.01))
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://gate.example") as page:
+        answer = await by_a_contract(page)
+    assert answer.status_code == 400
+    assert "did not answer in time" in answer.json()["detail"]

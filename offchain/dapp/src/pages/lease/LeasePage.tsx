@@ -2,6 +2,7 @@ import { useParams } from "react-router";
 import { isAddressEqual } from "viem";
 import { Page } from "../../app/Page";
 import { formatLease, parseLease } from "../../chain";
+import { prompt } from "../../format";
 import { Problem } from "../../problem";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
@@ -17,7 +18,7 @@ import "./lease.css";
 export default function LeasePage() {
   const shown = useParams().lease ?? "";
   return (
-    <Page title={`Lease ${shown}`} command={`leasehold show ${shown}`}>
+    <Page title={`Lease ${shown}`} command={prompt`leasehold show ${shown}`}>
       <WithWallet why="What runs in a lease is its tenant's: connect the wallet that rents it.">
         {(account) => <Found account={account} shown={shown} />}
       </WithWallet>

@@ -3,6 +3,7 @@ import { useSearchParams } from "react-router";
 import { isAddressEqual } from "viem";
 import type { AgentClient } from "../../agent";
 import { isAlone } from "../../api/gateway";
+import { PageBoundary } from "../../app/PageBoundary";
 import { LeaseState } from "../../chain";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
@@ -112,15 +113,17 @@ function Shown({ account, now, mine, agent, children }: ShownProps) {
           </button>
         ))}
       </nav>
-      <Suspense fallback={<Skeleton rows={6} />}>
-        {part === "overview" && <Overview account={account} now={now} status={status.data} />}
-        {part === "logs" && agent && <Logs agent={agent} lease={lease.id} live={live} />}
-        {part === "terminal" && agent && <TerminalPart agent={agent} lease={lease.id} />}
-        {part === "files" && agent && <FilesPart agent={agent} lease={lease.id} />}
-        {part === "metrics" && agent && <Metrics agent={agent} lease={lease.id} />}
-        {part === "results" && mine && <ResultsPart account={account} now={now} />}
-        {(part === "money" || part === "overview") && <MoneyPart account={account} now={now} mine={mine} />}
-      </Suspense>
+      <PageBoundary key={part} part>
+        <Suspense fallback={<Skeleton rows={6} />}>
+          {part === "overview" && <Overview account={account} now={now} status={status.data} />}
+          {part === "logs" && agent && <Logs agent={agent} lease={lease.id} live={live} />}
+          {part === "terminal" && agent && <TerminalPart agent={agent} lease={lease.id} />}
+          {part === "files" && agent && <FilesPart agent={agent} lease={lease.id} />}
+          {part === "metrics" && agent && <Metrics agent={agent} lease={lease.id} />}
+          {part === "results" && mine && <ResultsPart account={account} now={now} />}
+        </Suspense>
+      </PageBoundary>
+      {(part === "money" || part === "overview") && <MoneyPart account={account} now={now} mine={mine} />}
     </>
   );
 }

@@ -40,8 +40,8 @@ export function Overview({ now, status }: { account: Account; now: LeaseNow; sta
                     <li key={`${port.container}/${port.protocol}`}>
                       {port.container}/{port.protocol}:{" "}
                       {port.protocol === "tcp" && status.host ? (
-                        <a href={`http://${status.host}:${port.host}`} target="_blank" rel="noreferrer noopener">
-                          {status.host}:{port.host}
+                        <a href={`http://${placeOf(status.host, port.host)}`} target="_blank" rel="noreferrer noopener">
+                          {placeOf(status.host, port.host)}
                         </a>
                       ) : (
                         `${status.host ?? ""}:${port.host}`
@@ -73,4 +73,9 @@ export function Overview({ now, status }: { account: Account; now: LeaseNow; sta
       />
     </section>
   );
+}
+
+/** An address of version 6 has colons of its own. */
+function placeOf(host: string, port: number): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -3,6 +3,7 @@ import { useLive } from "../../api/live";
 import type { MachineWhole } from "../../api/machines";
 import { useMachine, usePool, useQuote } from "../../api/queries";
 import { Page } from "../../app/Page";
+import { prompt } from "../../format";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import { State } from "../../ui/State";
@@ -30,7 +31,7 @@ export default function MachinePage() {
   return (
     <Page
       title={machine === undefined ? `Machine ${number}` : `${nameOf(machine)}, machine ${machine.id}`}
-      command={`leasehold machine ${number}`}
+      command={prompt`leasehold machine ${number}`}
       beside={machine !== undefined && <Standing machine={machine} />}
     >
       {machine !== undefined ? (

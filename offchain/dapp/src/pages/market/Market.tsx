@@ -4,7 +4,7 @@ import type { MachineItem } from "../../api/machines";
 import { useMachines, usePool } from "../../api/queries";
 import type { Token } from "../../api/types";
 import { Page } from "../../app/Page";
-import { formatCount, quoted } from "../../format";
+import { formatCount, prompt } from "../../format";
 import { termsOf, wrongIn } from "../../search/terms";
 import { DataTable } from "../../ui/DataTable";
 import { Empty } from "../../ui/Empty";
@@ -109,6 +109,6 @@ function Found({ machines, token, url }: FoundProps) {
 }
 
 function commandOf({ q, sort }: MarketUrl): string {
-  const terms = termsOf(q).map(quoted);
-  return ["leasehold machines", ...terms, ...(sort === "price" ? [] : ["--sort", sort])].join(" ");
+  const words = [...termsOf(q), ...(sort === "price" ? [] : ["--sort", sort])];
+  return words.length ? prompt`leasehold machines ${words}` : "leasehold machines";
 }

@@ -4,6 +4,7 @@ import { useLive } from "../../api/live";
 import { useMachinesOf } from "../../api/queries";
 import { Page } from "../../app/Page";
 import { MachineStatus, readHead, readOwnMachine, readParamsVersion, readProviderRules } from "../../chain";
+import { prompt } from "../../format";
 import { Facts } from "../../ui/Facts";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
@@ -22,7 +23,7 @@ export default function ManagePage() {
   const shown = useParams().machine ?? "";
   const id = /^\d{1,9}$/.test(shown) ? Number(shown) : 0;
   return (
-    <Page title={`Manage machine ${shown}`} command={`leasehold provider terms ${shown} --price 1.50`}>
+    <Page title={`Manage machine ${shown}`} command={prompt`leasehold provider terms ${shown} --price 1.50`}>
       <WithWallet why="Terms and stake are the provider's: connect the wallet that staked this machine.">
         {(account) => <Managed account={account} id={id} />}
       </WithWallet>

@@ -1,7 +1,7 @@
 import { Link } from "react-router";
 import { useMachinesOf } from "../../api/queries";
 import { Page } from "../../app/Page";
-import { formatDuration, formatShare } from "../../format";
+import { formatDuration, formatShare, prompt } from "../../format";
 import { Empty } from "../../ui/Empty";
 import { WithWallet } from "../../wallet";
 import { knownName } from "../market/words";
@@ -38,7 +38,8 @@ export default function RentPage() {
 }
 
 function command(machine: number, url: { template: string; share: number; seconds: number }): string {
-  const share = url.share ? ` --share ${formatShare(url.share)}` : "";
-  const what = url.template ? ` --template ${url.template}` : " --file workload.toml";
-  return `leasehold rent --machine ${machine}${what}${share} --for ${formatDuration(url.seconds)}`;
+  const share = url.share ? ["--share", formatShare(url.share)] : [];
+  const what = url.template ? ["--template", url.template] : ["--file", "workload.toml"];
+  const words = ["--machine", String(machine), ...what, ...share, "--for", formatDuration(url.seconds)];
+  return prompt`leasehold rent ${words}`;
 }

@@ -1,18 +1,20 @@
 /** A pool's events, from nodes that answer for the whole past at once and from those that give so many blocks. */
-import { formatLog, type Hex, numberToHex, type PublicClient } from "viem";
-import type { Pool } from "../chain";
+import { type Address, formatLog, type Hex, numberToHex, type PublicClient } from "viem";
 import { Problem } from "../problem";
+import type { Pool } from "./types";
 
 const PIECE = 10_000n;
 const PIECES = 500n;
 
+type Topics = readonly (Hex | readonly Hex[] | null)[];
+
 /**
- * What the pool said under these topics, oldest first. The whole past is asked for, and not from the block which a gateway
+ * What the pool, or another contract of its, said under these topics, oldest first. The whole past is asked for, and not from the block which a gateway
  * once named as the pool's begin; only a node that gives no more than some blocks at once is asked from there.
  */
-export async function poolLogs(chain: PublicClient, pool: Pool, topics: readonly (Hex | readonly Hex[] | null)[]) {
+export async function poolLogs(chain: PublicClient, pool: Pool, topics: Topics, address: Address = pool.controller) {
   try {
-    return await between(chain, pool, topics, 0n, null);
+    return await between(chain, address, topics, 0n, null);
   } catch (error) {
     if (!isRange(error)) throw error;
   }
@@ -26,23 +28,17 @@ export async function poolLogs(chain: PublicClient, pool: Pool, topics: readonly
   }
   const found = [];
   for (let from = pool.block; from <= head; from += PIECE) {
-    found.push(...(await between(chain, pool, topics, from, from + PIECE - 1n)));
+    found.push(...(await between(chain, address, topics, from, from + PIECE - 1n)));
   }
   return found;
 }
 
-async function between(
-  chain: PublicClient,
-  pool: Pool,
-  topics: readonly (Hex | readonly Hex[] | null)[],
-  from: bigint,
-  to: bigint | null,
-) {
+async function between(chain: PublicClient, address: Address, topics: Topics, from: bigint, to: bigint | null) {
   const logs = await chain.request({
     method: "eth_getLogs",
     params: [
       {
-        address: pool.controller,
+        address,
         fromBlock: numberToHex(from),
         toBlock: to === null ? "latest" : numberToHex(to),
         topics: topics as (Hex | Hex[] | null)[],
