@@ -105,7 +105,8 @@ async def _fetch(
     call.out.say(f"Fetched {fetched.cid} into {folder}.")
     if to is not None:
         with call.out.working(f"Bringing them to {to}"):
-            count = await asyncio.to_thread(bring_to, folder, to)
+            outputs = [output.path for output in fetched.manifest.outputs]
+            count = await asyncio.to_thread(bring_to, folder, to, outputs)
         call.out.say(f"Brought {count} files to {to}.")
     if (await client.known_lease(lease)).state.live:  # else nobody need answer any more
         say_finish(call, await finish_of(client, lease))
