@@ -1,7 +1,8 @@
 """The exec WebSocket: a command in a lease's container, its standard streams as frames.
 
 Nothing is queued here: a side that does not read stops the other side's writing, through the frames, the
-engine's stream and the process's pipe. A client that goes away ends its command.
+engine's stream and the process's pipe. A client that goes away ends its command; one that goes while the command reads
+nothing of what waits for it is not heard to go, and its place is the lease's until the command ends, or the lease.
 """
 
 from __future__ import annotations

@@ -72,6 +72,9 @@ HINTS: Final[dict[str, str]] = {
     "source-unreadable": "write --volume-from NAME=CID beside --volume NAME:/data.",
     "ulimit-unreadable": "write --ulimit nofile=65536 or memlock=unlimited.",
     "quote-open": "",
+    # results
+    "results-unasked": "take what it asked for with --only PATH, and do not trust the machine that published them.",
+    "result-in-git": "fetch them into a new folder, without --force.",
     # images
     "image-not-found": "check the name and the tag; for a private one run `leasehold registry login {registry}`.",
     "registry-busy": "wait, run `leasehold registry login {registry}`, or name the image by its digest.",

@@ -76,7 +76,8 @@ async def sync(
 ) -> None:
     """Make a folder like another, in a lease's container or here: `leasehold sync ./train 12:/work`.
 
-    Only what differs travels. Going in, what `.leaseholdignore`, or else `.gitignore`, names is left alone.
+    Only what differs travels. Going in, what `.leaseholdignore`, or else `.gitignore`, names is left alone; `.git` goes
+    neither way.
     """
     way, options = _way(source, target), SyncOptions(delete=delete, checksum=checksum, dry=dry)
     async with _shell_of(call, way) as shell:

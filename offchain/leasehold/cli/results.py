@@ -83,6 +83,11 @@ async def _fetch(
         call.out.warn(
             f"Lease {shown} is {published.tenant}'s since it was transferred: these results are {whose}."
         )
+    if wish.force and published.outputs is None:
+        call.out.warn(
+            f"What lease {shown} was to leave behind is not known on this computer: which files are replaced in "
+            f"{folder} is its machine's word."
+        )
     key = await _read_identity(wish.identity) if wish.identity else await client.age_identity()
     with call.out.transferring(f"Fetching the results of lease {shown}") as progress:
         fetched = await fetch_lease_results(
@@ -100,7 +105,8 @@ async def _fetch(
     call.out.say(f"Fetched {fetched.cid} into {folder}.")
     if to is not None:
         with call.out.working(f"Bringing them to {to}"):
-            count = await asyncio.to_thread(bring_to, folder, to)
+            outputs = [output.path for output in fetched.manifest.outputs]
+            count = await asyncio.to_thread(bring_to, folder, to, outputs)
         call.out.say(f"Brought {count} files to {to}.")
     if (await client.known_lease(lease)).state.live:  # else nobody need answer any more
         say_finish(call, await finish_of(client, lease))

@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import os
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -76,16 +76,30 @@ async def local_folder(
         yield Path(source)
 
 
-def bring_to(folder: Path, address: str) -> int:
-    """Bring all below `folder` to an address; how many files. Raises DatasetError."""
+def bring_to(folder: Path, address: str, outputs: Sequence[str] = ("/",)) -> int:
+    """Bring what lies below `folder` to an address; how many files. outputs: of a folder in which more lies, these
+    alone: paths in the container, for whose root the folder stands. Raises DatasetError.
+    """
     with _said(address):
         files, place = _opened(address)
-        sources = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+        sources = sorted(source for output in outputs for source in _files_of(folder, output))
         for source in sources:
             target = f"{place.rstrip('/')}/{source.relative_to(folder).as_posix()}"
             files.makedirs(target.rpartition("/")[0], exist_ok=True)
             files.put_file(str(source), target)
         return len(sources)
+
+
+def _files_of(folder: Path, output: str) -> list[Path]:
+    """By no link."""
+    place = folder / output.lstrip("/")
+    if any(
+        above.is_symlink()
+        for above in (place, *place.parents)
+        if above.is_relative_to(folder) and above != folder
+    ):
+        return []
+    return [path for path in (place, *place.rglob("*")) if path.is_file() and not path.is_symlink()]
 
 
 def _beside(path: Path, copy: Path) -> None:

@@ -120,7 +120,8 @@ class TenantLease:
         patience: seconds to wait until the results are published. only, force: as `fetch_lease_results`.
 
         Raises:
-            NoResultsYet, NoResultsAnyMore, NoSuchResult, DestinationExists, WrongIdentity, DatasetError.
+            NoResultsYet, NoResultsAnyMore, NoSuchResult, ResultsUnasked, ResultInGit, DestinationExists,
+            WrongIdentity, DatasetError.
         """
         published = await published_results(self.client, self.id, patience=patience)
         key = identity or await self.client.age_identity()

@@ -51,12 +51,14 @@ class NoResultsAnyMore(MarketError):
 @dataclass(frozen=True)
 class PublishedResults:
     """Where a lease's results are. author: whose workload made them. tenant: whose the lease is since it was
-    transferred, or `None` where it still is the account's.
+    transferred, or `None` where it still is the account's. outputs: the paths that its workloads asked for; `None`
+    where one of them was not handed over from here.
     """
 
     cid: str
     author: str
     tenant: str | None = None
+    outputs: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,10 @@ async def published_results(
         raise ResultsNotInTime(lease, int(patience)) from None
     gone = gave_away(account, history)
     return PublishedResults(
-        cid_from_bytes(record.result), record.author, history[-1].lease.tenant if gone else None
+        cid_from_bytes(record.result),
+        record.author,
+        history[-1].lease.tenant if gone else None,
+        _asked_for(client, record.author, history),
     )
 
 
@@ -106,29 +111,52 @@ async def fetch_lease_results(
     only: Sequence[str] = (),
     force: bool = False,
 ) -> LeaseResults:
-    """Fetch them into a new folder, check them, open them, and keep a copy on one's own IPFS node.
+    """Fetch them into a new folder, check them, open them, and keep a copy on one's own IPFS node. No other outputs
+    come than the workload asked for, where that is known.
 
     identity: the age key of private outputs; `None` where there are none. progress: told bytes done, and of how many.
     only: what is wanted of them, by paths or names as a shell has them; then no copy is kept, and nothing is noted as
     fetched. force: into a folder that has something, where files of the same names are replaced.
 
     Raises:
-        DestinationExists, ResultsInvalid, NoSuchResult, WrongIdentity, SealBroken, DatasetError.
+        DestinationExists, ResultsInvalid, ResultsUnasked, ResultInGit, NoSuchResult, WrongIdentity, SealBroken,
+        DatasetError.
     """
     await _bring_near(client, lease)
     shown = format_lease(lease)
     fetched = await fetch_results(
-        published.cid, identity, folder, client.ipfs, progress, lease=shown, only=only, force=force
+        published.cid,
+        identity,
+        folder,
+        client.ipfs,
+        progress,
+        lease=shown,
+        asked=published.outputs,
+        only=only,
+        force=force,
     )
     if only:
         return LeaseResults(published.cid, folder, fetched.manifest)
     client.home.fetched_results(client.deployment).note(lease, published.cid)
-    unpinned = None
-    try:
-        await client.ipfs.pin(published.cid)
-    except DatasetError as error:
-        unpinned = str(error)
+    unpinned = await _kept(client, published.cid, fetched.unread)
     return LeaseResults(published.cid, folder, fetched.manifest, unpinned)
+
+
+async def _kept(client: PoolClient, cid: str, unread: Sequence[str]) -> str | None:
+    """Why our node does not keep it: what was not fetched may be of any size."""
+    if unread:
+        return f"it holds what its list does not name ({unread[0]})"
+    try:
+        await client.ipfs.pin(cid)
+    except DatasetError as error:
+        return str(error)
+    return None
+
+
+def _asked_for(client: PoolClient, author: str, history: Sequence[LeaseRecord]) -> tuple[str, ...] | None:
+    """Of all that the author had the lease run: what one workload left may be published when the next is set."""
+    digests = {record.workload for record in history if record.author == author}
+    return client.home.lease_outputs.of(digest for digest in digests if any(digest))
 
 
 def gave_away(account: str, history: Sequence[LeaseRecord]) -> bool:

@@ -102,6 +102,9 @@ class WorkloadChanged(Sent):
 
 
 def note_workload(client: PoolClient, digest: bytes, workload: Workload) -> None:
-    """Remember in the home what was handed over under a digest: its name, and the image that it runs."""
+    """Remember in the home what was handed over under a digest: its name, the image that it runs, and which outputs it
+    asks for.
+    """
     client.home.lease_names.keep(digest, workload.name)
     client.home.lease_images.keep(digest, workload.image)
+    client.home.lease_outputs.keep(digest, (output.path for output in workload.outputs))

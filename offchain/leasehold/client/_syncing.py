@@ -1,7 +1,7 @@
 """A folder made like another, one of them in a lease's container: what differs is worked out here, and only that goes.
 
 What the container says of its files decides what is sent, and with `delete` what goes; never where something is
-written here. What ignore files of the folder here name is neither sent nor removed.
+written here. What ignore files of the folder here name is neither sent nor removed, and `.git` goes neither way.
 """
 
 from __future__ import annotations
@@ -171,7 +171,8 @@ async def sync_out(
     if options.checksum:
         await _compare(shell, source, there)
     left = [os.fsdecode(path) for path in there if not _speakable(path)]
-    there = {path: item for path, item in there.items() if _speakable(path)}
+    left += sorted({os.fsdecode(above) for path in there if (above := _in_git(path)) is not None})
+    there = {path: item for path, item in there.items() if _speakable(path) and _in_git(path) is None}
     await asyncio.to_thread(target.mkdir, parents=True, exist_ok=True)
     _, here = await asyncio.to_thread(_surveyed, target, options.checksum)
     send, gone = differing(there, here, options)
@@ -208,7 +209,7 @@ async def _fetch(
                 writer.folder("./" + os.fsdecode(path))
     for batch in _batches([path for path in send if there[path].kind is not CodeKind.FOLDER]):
         budget = Budget(None, source)
-        with CopyTarget(target, budget, ".", ".", folder=True) as writer:
+        with _Listed(target, budget, batch) as writer:
             take = unpacking(writer, budget, left)
             await shell.fetch(_PACK, source, take=take, given=_names(batch), counted=counted)
         await asyncio.to_thread(_date, target, {path: there[path].time for path in batch})
@@ -367,6 +368,19 @@ def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
+class _Listed(CopyTarget):
+    """Takes what was asked for and nothing else: another list than this was looked at, and perhaps shown."""
+
+    def __init__(self, root: Path, budget: Budget, paths: Iterable[bytes]) -> None:
+        super().__init__(root, budget, ".", ".", folder=True)
+        self._paths = frozenset(map(os.fsdecode, paths))
+
+    def _here(self, path: str) -> str:
+        if (here := super()._here(path)) not in self._paths:
+            raise DatasetUnsafe(path, "nobody asked for it")
+        return here
+
+
 def _remove(root: Path, paths: Iterable[bytes]) -> None:
     """Of the folder `root`, whose own links are not followed."""
     for path in paths:
@@ -389,6 +403,15 @@ def _date(root: Path, times: Mapping[bytes, int]) -> None:
                     os.utime(name, (time, time), dir_fd=folder, follow_symlinks=False)
             except (OSError, OverflowError, DatasetUnsafe):
                 continue  # it could not travel, which was said
+
+
+def _in_git(path: bytes) -> bytes | None:
+    """The folder of Git's that it is, or lies in: it runs what stands there, and goes neither way. Some file systems
+    make no difference between small and large letters.
+    """
+    parts = path.split(b"/")
+    place = next((place for place, part in enumerate(parts) if part.lower() == b".git"), None)
+    return None if place is None else b"/".join(parts[: place + 1])
 
 
 def _speakable(path: bytes) -> bool:

@@ -142,6 +142,8 @@ def _parse(block: bytes) -> UnixNode:
             sizes.extend(_packed(value))
     if kind in (NodeKind.FILE, NodeKind.RAW) and len(sizes) != len(links):
         raise ValueError("a file's sizes do not fit its links")
+    if kind == NodeKind.SYMLINK and links:
+        raise ValueError("a link has no parts")
     total = len(content) + sum(sizes)
     if kind in (NodeKind.FILE, NodeKind.RAW) and size not in (None, total):
         raise ValueError("a file's size is not the sum of its parts")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from leasehold.home._jobs import Jobs
     from leasehold.home._kept_leases import KeptLease, KeptLeases
     from leasehold.home._lease_names import LeaseNames
+    from leasehold.home._lease_outputs import LeaseOutputs
     from leasehold.home._names import Kind, NameBook, Tag, check_label
     from leasehold.home._offer_book import OfferBook
     from leasehold.home._pending_sessions import PendingSessions
@@ -60,6 +61,7 @@ __all__ = [
     "KeptLeases",
     "Kind",
     "LeaseNames",
+    "LeaseOutputs",
     "NameBook",
     "NotedSilence",
     "OfferBook",
@@ -106,6 +108,7 @@ _PARTS = {
     "_jobs": ("Jobs",),
     "_kept_leases": ("KeptLease", "KeptLeases"),
     "_lease_names": ("LeaseNames",),
+    "_lease_outputs": ("LeaseOutputs",),
     "_names": ("Kind", "NameBook", "Tag", "check_label"),
     "_offer_book": ("OfferBook",),
     "_pending_sessions": ("PendingSessions",),

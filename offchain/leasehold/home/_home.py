@@ -130,6 +130,11 @@ class Home:
         """Which images these run."""
         return home.LeaseNames(self.path, "images.json")
 
+    @cached_property
+    def lease_outputs(self) -> home.LeaseOutputs:
+        """Which outputs these asked for."""
+        return home.LeaseOutputs(self.path)
+
     def names(self, deployment: chain.Deployment | None) -> home.NameBook:
         """What that pool's leases and machines, and datasets and accounts, are called; without a pool, the latter."""
         return home.NameBook(self.path, deployment)

@@ -14,7 +14,7 @@ import socket
 import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -49,7 +49,7 @@ from leasehold.market._documents import Contact
 from leasehold.market._errors import StatementInvalid
 from leasehold.market._peers import direct_endpoints
 from leasehold.market._statements import Signed, checked
-from leasehold.market._straight import StraightConnect
+from leasehold.market._straight import StraightConnect, let_go
 from leasehold.market.wire import (
     EMPTY_BODY,
     EXEC_PROTOCOL,
@@ -364,7 +364,7 @@ class AgentClient:
 
         since: no line from before, in unix seconds by the machine's clock. timestamps: each line begins with when it
         was written. A connection that breaks off is taken up again at the same byte, for five minutes of silence at
-        most.
+        most; an agent that says nothing for so long of a log that is not followed is given up, too.
         """
         view = {} if since is None else {"since": str(since)}
         if timestamps:
@@ -386,6 +386,8 @@ class AgentClient:
                 return
             except httpx.TransportError as error:
                 self._found = None
+                if isinstance(error, httpx.ReadTimeout):
+                    raise _fell_silent() from None
                 if not follow:
                     raise AgentUnreachable("The log broke off;", "ask for it again.") from error
             except AgentUnreachable:
@@ -436,10 +438,14 @@ class AgentClient:
             self._found = None
             raise AgentUnreachable(f"The agent at {base} does not answer: {error}") from error
         try:
+            for (
+                option
+            ) in _keep_alive():  # nobody pings, and a machine may vanish while it is only listened to
+                connection.transport.get_extra_info("socket").setsockopt(*option)
             await connection.send(orjson.dumps(start).decode())
             yield ExecStream(connection)
         finally:
-            await connection.close()
+            await let_go(connection)
 
     async def exec_on(
         self,
@@ -689,8 +695,16 @@ class AgentClient:
         encoded = str(httpx.QueryParams(query))
         headers = await self._sign("GET", path, encoded, "lease.logs", lease, EMPTY_BODY)
         url = await self._base() + path + (f"?{encoded}" if encoded else "")
-        quiet = httpx.Timeout(CONNECT_SECONDS, read=None)
-        async with self._http.stream("GET", url, headers=headers, timeout=quiet) as response:
+        # One that is followed may be quiet for as long as it likes; that it is there is said at once.
+        quiet = httpx.Timeout(CONNECT_SECONDS, read=None if "follow" in query else PATIENCE_SECONDS)
+        async with AsyncExitStack() as held:
+            try:
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    response = await held.enter_async_context(
+                        self._http.stream("GET", url, headers=headers, timeout=quiet)
+                    )
+            except TimeoutError:
+                raise _fell_silent() from None
             if not response.is_success:
                 raise _refused(response.status_code, await _read(response))
             yield response
@@ -758,6 +772,13 @@ def _was_cut(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
+
+
+def _fell_silent() -> AgentUnreachable:
+    return AgentUnreachable(
+        f"The agent has said nothing of the log for {PATIENCE_SECONDS:.0f} seconds;",
+        "ask for its last lines, or again later.",
+    )
 
 
 def _keep_alive() -> list[tuple[int, int, int]]:

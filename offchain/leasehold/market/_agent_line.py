@@ -27,7 +27,7 @@ from leasehold.market._dialling import Dialling
 from leasehold.market._documents import Contact
 from leasehold.market._documents_cache import MAX_DOCUMENT_BYTES
 from leasehold.market._peers import agent_tunnel, direct_endpoints
-from leasehold.market._straight import StraightConnect
+from leasehold.market._straight import StraightConnect, let_go
 from leasehold.market.wire import EXEC_PROTOCOL, MAX_FRAME, AgentUnreachable
 
 _MULTIADDR: Final = re.compile(r"/ip[46]/([^/]+)/(?:tcp|udp)/([0-9]{1,5})(?:/|$)")
@@ -151,7 +151,7 @@ class AgentLine:
         try:
             yield connection
         finally:
-            await connection.close()
+            await let_go(connection)
 
     async def machine(self) -> bytes:
         """What the agent says of itself, unchecked: for `FreshContacts`."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import Any, Final
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.frames import Frame, Opcode
 from websockets.protocol import Event
 
 from leasehold._slices import MOST_FRAGMENTS, MOST_PONGS, InSlices
+
+GOODBYE_SECONDS: Final = 3.0
 
 
 class StraightConnection(InSlices, ClientConnection):
@@ -41,3 +44,16 @@ class StraightConnect(connect):
     def process_redirect(self, exc: Exception) -> Exception | str:
         """The refusal that a redirect is, too."""
         return exc
+
+
+async def let_go(connection: ClientConnection) -> None:
+    """End it. Who does not read what is sent does not hear a goodbye behind it either, and is cut off: what is still to
+    be sent would keep the goodbye, and whoever waits for it, for as long as he likes.
+    """
+    try:
+        async with asyncio.timeout(GOODBYE_SECONDS):
+            await connection.close()
+    except TimeoutError:
+        pass
+    finally:
+        connection.transport.abort()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         WorkloadOutput,
     )
     from leasehold.workload._results import Manifest, ManifestEntry, ResultFolder, fetch_results, pack_outputs
-    from leasehold.workload._results_chosen import NoSuchResult
+    from leasehold.workload._results_chosen import NoSuchResult, ResultInGit, ResultsUnasked
     from leasehold.workload._sealing import MAX_SEALED_BYTES, digest, load_workload, seal, unseal
     from leasehold.workload._template import Template, TemplateUnknown, all_templates, find_template
     from leasehold.workload._volumes import volume_key
@@ -64,6 +64,8 @@ __all__ = [
     "RegistryLogin",
     "Restart",
     "ResultFolder",
+    "ResultInGit",
+    "ResultsUnasked",
     "Runtime",
     "Share",
     "Template",
@@ -101,7 +103,7 @@ _PARTS = {
         "WorkloadOutput",
     ),
     "_results": ("Manifest", "ManifestEntry", "ResultFolder", "fetch_results", "pack_outputs"),
-    "_results_chosen": ("NoSuchResult",),
+    "_results_chosen": ("NoSuchResult", "ResultInGit", "ResultsUnasked"),
     "_sealing": ("MAX_SEALED_BYTES", "digest", "load_workload", "seal", "unseal"),
     "_template": ("Template", "TemplateUnknown", "all_templates", "find_template"),
     "_volumes": ("volume_key",),

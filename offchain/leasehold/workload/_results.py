@@ -32,7 +32,15 @@ from leasehold.datasets import (
 )
 from leasehold.errors import DestinationExists, ResultsInvalid
 from leasehold.workload._model import ContainerPath, WorkloadOutput, check_apart
-from leasehold.workload._results_chosen import NoSuchResult, keep_wanted, lay_over, may_hold
+from leasehold.workload._results_chosen import (
+    NoSuchResult,
+    ResultsUnasked,
+    beside,
+    keep_wanted,
+    lay_over,
+    may_hold,
+    unasked,
+)
 
 _MANIFEST: Final = "manifest.json"
 _MAX_MANIFEST: Final = 1024 * 1024
@@ -70,10 +78,13 @@ class Manifest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ResultFolder:
-    """What was fetched, and into which folder. manifest: of the outputs in which something wanted may be."""
+    """What was fetched, and into which folder. manifest: of the outputs in which something wanted may be. unread: what
+    the CID holds besides, as named there: nobody knows how much that is.
+    """
 
     path: Path
     manifest: Manifest
+    unread: tuple[str, ...] = ()
 
 
 # ------------------------------------------------------------------------------------------------------ packing
@@ -180,6 +191,7 @@ async def fetch_results(
     progress: Progress | None = None,
     *,
     lease: str | None = None,
+    asked: Sequence[str] | None = None,
     only: Sequence[str] = (),
     force: bool = False,
     max_bytes: int | None = None,
@@ -188,10 +200,12 @@ async def fetch_results(
     """Fetches, checks and opens a lease's results into `dest`, each output at its path in the container.
 
     `identity` (age) opens the private ones and may be None where there are none. `lease`: the label that the
-    manifest must carry. `only`: what is wanted of them, as `_results_chosen` reads it; an output travels whole, or not
+    manifest must carry. `asked`: the paths that the workload named as outputs, where that is known: none but these may
+    come. `only`: what is wanted of them, as `_results_chosen` reads it; an output travels whole, or not
     at all. `force`: into a folder that has something, where files of the same names are replaced. Without it, all
     of it appears in `dest` at once, or nothing does.
-    Raises DestinationExists, ResultsInvalid, NoSuchResult, WrongIdentity, SealBroken, and what `Ipfs.fetch` raises.
+    Raises DestinationExists, ResultsInvalid, ResultsUnasked, ResultInGit, NoSuchResult, WrongIdentity, SealBroken, and
+    what `Ipfs.fetch` raises.
     """
     await asyncio.to_thread(_check_free, dest, force)
     listed = {entry.name: entry for entry in await ipfs.ls(cid, timeout=timeout)}
@@ -204,14 +218,18 @@ async def fetch_results(
     chosen = [output for output in manifest.outputs if may_hold(output.path, only)]
     if only and not chosen:
         raise NoSuchResult(tuple(only), left)
+    if others := unasked([output.path for output in chosen], asked):
+        raise ResultsUnasked(others, tuple(asked or ()))
     manifest = manifest.model_copy(update={"outputs": tuple(chosen)})
     if identity is None and any(not o.public and o.name for o in chosen):
         raise ResultsInvalid(cid, "they are private, and no key was given")
     staging = await asyncio.to_thread(_staging, dest, force)
+    came: list[str] = []
     try:
         for output in chosen:
             if output.name is None:
                 continue
+            came.append(output.path)
             if output.name not in listed:
                 raise ResultsInvalid(cid, f"{output.name} of its manifest is not there")
             await ipfs.fetch(
@@ -222,12 +240,15 @@ async def fetch_results(
                 timeout=timeout,
                 max_bytes=max_bytes,
             )
+            if (odd := await asyncio.to_thread(beside, staging, came)) is not None:
+                raise ResultsInvalid(cid, f"{odd} lies beside the output {output.path}")
         if only and not await asyncio.to_thread(keep_wanted, staging, only):
             raise NoSuchResult(tuple(only), left)
         await asyncio.to_thread(lay_over if force else _publish, staging, dest)
     finally:
         await asyncio.to_thread(shutil.rmtree, staging, True)
-    return ResultFolder(dest, manifest)
+    read = {_MANIFEST, *(output.name for output in chosen)}
+    return ResultFolder(dest, manifest, tuple(sorted(name for name in listed if name not in read)))
 
 
 def _check_free(dest: Path, force: bool) -> None:

@@ -1,4 +1,4 @@
-"""Which of a lease's results are wanted, and how they come to lie beside what is there already.
+"""Which of a lease's results are wanted, where they may lie, and how they come to lie beside what is there already.
 
 A wish is a pattern as a shell has them. One that begins with a slash means a path in the container, `/outputs/*.pt`;
 any other a name, or the end of a path, wherever it is: `*.pt`, `model/*.pt`. A folder's name means all that is in it.
@@ -15,6 +15,7 @@ from typing import Final
 from leasehold.errors import DestinationExists, WorkloadError, error_type
 
 _GLOB: Final = "*?["
+_GIT: Final = ".git"
 
 
 @error_type(
@@ -35,6 +36,60 @@ class NoSuchResult(WorkloadError):
     @property
     def outputs(self) -> str:
         return ", ".join(self.paths) or "none"
+
+
+@error_type(
+    "results-unasked",
+    problem="The results name {listed}, and the workload asked for {outputs}",
+    advice="fetch only what it asked for, and do not trust the machine that published them.",
+)
+class ResultsUnasked(WorkloadError):
+    """paths: outputs of a machine's list that its tenant never named. asked: those that he did."""
+
+    paths: tuple[str, ...]
+    asked: tuple[str, ...]
+
+    @property
+    def listed(self) -> str:
+        return ", ".join(self.paths)
+
+    @property
+    def outputs(self) -> str:
+        return ", ".join(self.asked) or "none"
+
+
+@error_type(
+    "result-in-git",
+    problem="The results hold {path}, and nothing is laid over a folder of Git's, which runs what is in it",
+    advice="fetch them into a new folder.",
+)
+class ResultInGit(WorkloadError):
+    """They were to go into a folder that has something."""
+
+    path: str
+
+
+def unasked(outputs: Sequence[str], asked: Sequence[str] | None) -> tuple[str, ...]:
+    """Outputs that nobody asked for. asked: `None` where nobody knows what was."""
+    return () if asked is None else tuple(path for path in outputs if path not in asked)
+
+
+def beside(folder: Path, outputs: Sequence[str]) -> str | None:
+    """What lies in `folder`, which stands for the container's root, and in none of the outputs; `None` where all
+    does. Nothing within an output is looked at.
+    """
+    places = {PurePosixPath(output).relative_to("/") for output in outputs}
+    above = {parent for place in places for parent in place.parents}
+    for parent in above:
+        here = folder / parent
+        if here.is_symlink() or not here.is_dir():
+            continue  # it was found where it lies, or is not there
+        with os.scandir(here) as listing:
+            for entry in listing:
+                path = parent / entry.name
+                if path not in places and not (path in above and entry.is_dir(follow_symlinks=False)):
+                    return f"/{path}"
+    return None
 
 
 def wanted(path: PurePosixPath, wishes: Sequence[str]) -> bool:
@@ -67,9 +122,12 @@ def lay_over(staging: Path, folder: Path) -> None:
     followed; everything else stays.
 
     Raises:
-        DestinationExists: a folder stands where a file should go. Nothing was moved then.
+        DestinationExists: a folder stands where a file should go. ResultInGit. Nothing was moved then.
     """
     folders, files = _contents(staging)
+    for path in (*folders, *files):
+        if path.name.casefold() == _GIT:
+            raise ResultInGit(f"/{path.as_posix()}")
     for file in files:
         there = folder / file
         if there.is_dir() and not there.is_symlink():

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import hashlib
 import os
+import socket
 import ssl
 import threading
 import tracemalloc
@@ -47,7 +48,7 @@ from leasehold.market.wire import (
 )
 from leasehold_agent._errors import EngineDown as EngineDown
 from leasehold_agent._runtime import LogView, VolumeFacts
-from leasehold_agent.api import ApiServer, _public_routes
+from leasehold_agent.api import ApiServer, _public_routes, _stream_routes
 from leasehold_agent.store import LeaseSample
 
 from .conftest import DOMAIN, LEASE, World
@@ -382,6 +383,44 @@ async def test_an_engine_that_is_down_for_a_moment(world: World, monkeypatch: py
             await anext(client.logs(LEASE, follow=True))
 
 
+@pytest.mark.parametrize("begun", [False, True])
+async def test_an_agent_that_says_nothing_of_a_log_is_given_up(
+    world: World, monkeypatch: pytest.MonkeyPatch, begun: bool
+) -> None:
+    """Nothing is to come but what is there already, and whoever waits for it may be a script."""
+    monkeypatch.setattr(_agent_client, "PATIENCE_SECONDS", 0.5)
+
+    async def silent(*_: object) -> AsyncIterator[bytes]:
+        if begun:
+            yield b"one\n"
+        await asyncio.sleep(1_000)
+
+    monkeypatch.setattr(world.leases, "logs", silent)
+    async with world.client() as client, asyncio.timeout(patient(10)):
+        pieces = client.logs(LEASE)
+        if begun:
+            assert await anext(pieces) == b"one\n"
+        with pytest.raises(AgentUnreachable, match="said nothing of the log"):
+            await anext(pieces)
+
+
+async def test_an_agent_that_never_answers_for_a_log_is_given_up(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Followed or not: that it is there is said before the first line."""
+    monkeypatch.setattr(_agent_client, "PATIENCE_SECONDS", 0.5)
+
+    async def never(*_: object, **__: object) -> object:
+        await asyncio.sleep(1_000)
+        raise AssertionError
+
+    monkeypatch.setattr(_stream_routes, "read_log", never)
+    async with world.client() as client, asyncio.timeout(patient(10)):
+        for follow in (False, True):
+            with pytest.raises(AgentUnreachable, match="said nothing of the log"):
+                await anext(client.logs(LEASE, follow=follow))
+
+
 async def test_no_log_yet(world: World) -> None:
     world.leases.change(LEASE, container_id=None, phase="pulling")
     async with world.client() as client:
@@ -458,6 +497,37 @@ async def test_an_agent_that_goes_away_under_a_command(world: World) -> None:
         with pytest.raises(AgentUnreachable):
             await stream.write(b"x")
     world.server = await ApiServer.open(world.context)
+
+
+async def stuck(world: World) -> None:
+    """Until what is sent to the last command goes nowhere any more."""
+    process = world.leases.streams[-1]._process
+    assert process is not None
+    assert process.stdin is not None
+    async with asyncio.timeout(patient(10)):
+        while not process.stdin.transport.get_write_buffer_size():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+async def test_a_command_that_reads_nothing_is_left_all_the_same(world: World) -> None:
+    """Who does not read does not hear that it is over either; and the thread that feeds it ends, too."""
+    async with world.client() as client:
+        async with asyncio.timeout(patient(20)):
+            async with client.exec(LEASE, ["sh", "-c", "echo up; sleep 1000"]) as stream:
+                await anext(aiter(stream))
+                writing = asyncio.create_task(stream.write(bytes(64 << 20)))
+                await stuck(world)
+            with pytest.raises(AgentUnreachable):
+                await writing
+    await world.leases.close()
+
+
+async def test_a_machine_that_vanishes_is_noticed(world: World) -> None:
+    """A command that is only listened to sends nothing by which it would be."""
+    async with world.client() as client, client.exec(LEASE, ["cat"]) as stream:
+        held = stream._connection.transport.get_extra_info("socket")
+        assert held.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        assert held.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) <= 60
 
 
 async def ended(world: World) -> None:

@@ -24,7 +24,8 @@ RENTER, PROVIDER = "renter", "provider"
 @pytest.fixture
 def lease(market: Cli, host: Host) -> str:
     """A running lease of one whole GPU for two hours."""
-    wish = ("--for", "2h", "--image", IMAGE, "--allow-unverified", "--no-wait", "--yes", "--json")
+    wish = ("--for", "2h", "--image", IMAGE, "--output", "/out", "--public")
+    wish = (*wish, "--allow-unverified", "--no-wait", "--yes", "--json")
     opened = market("rent", *wish, wallet=RENTER).json
     host.start()
     shown: str = opened["lease"]
@@ -271,7 +272,7 @@ def test_a_former_tenant_fetches_what_was_published_before(
     heir = give(market, pool, lease, tmp_path)
     ours = ("results", lease, "--identity", str(key), "--wait", "0s", "--json")
     assert market(*ours, str(tmp_path / "one"), wallet=RENTER).json["cid"] == first
-    market("set-workload", lease, "--image", IMAGE, "--yes", wallet="ada")
+    market("set-workload", lease, "--image", IMAGE, "--output", "/out", "--public", "--yes", wallet="ada")
     second = publish(pool, kubo, lease, written(tmp_path / "hers", "hers"), recipient_of(hers))
     fetched = market(*ours, str(tmp_path / "two"), wallet=RENTER)
     assert fetched.json["cid"] == first
@@ -285,7 +286,7 @@ def test_another_tenants_results_are_said_to_be_that(
 ) -> None:
     """They may be public, or one person may have both wallets."""
     heir = give(market, pool, lease, tmp_path)
-    market("set-workload", lease, "--image", IMAGE, "--yes", wallet="ada")
+    market("set-workload", lease, "--image", IMAGE, "--output", "/out", "--public", "--yes", wallet="ada")
     identity = new_identity()
     cid = publish(pool, kubo, lease, written(tmp_path / "hers", "hers"), recipient_of(identity))
     key = tmp_path / "key.txt"

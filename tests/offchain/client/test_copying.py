@@ -27,6 +27,7 @@ from leasehold.client._syncing import (
     _write_tar,
     differing,
     sync_in,
+    sync_out,
 )
 from leasehold.copying import CodeFolder, SshFiles, SshHost, exclude, include, ssh_config
 from leasehold.datasets import Budget
@@ -437,6 +438,49 @@ async def test_a_container_that_talks_nonsense(
     shell = LeaseShell(cast(Any, Saying(said, ends=ends)), 1)
     with pytest.raises(AgentError, match=problem):
         await sync_in(shell, tmp_path, "/there", SyncOptions())
+
+
+async def test_nothing_comes_into_a_git_folder(tmp_path: Path) -> None:
+    """Its programs run here, and its owner may not be the one who wrote them: no `.git` goes in, and none comes out."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there, there / "sub"):
+        (folder / ".git" / "hooks").mkdir(parents=True)
+        (folder / ".git" / "config").write_text(folder.name)
+    (there / ".GIT").mkdir()
+    (there / ".GIT" / "config").write_text("theirs")
+    (there / ".git" / "hooks" / "pre-commit").write_text("theirs")
+    (there / ".gitignore").write_text("x")
+    told = await sync_out(LeaseShell(cast(Any, Local(["sh"])), 1), str(there), here, SyncOptions(delete=True))
+    assert _files(here) == {".git/config": b"here", ".gitignore": b"x"}
+    assert (sorted(told.sent), told.deleted) == ([b".gitignore", b"sub"], ())
+    assert sorted(told.left) == [".GIT", ".git", "sub/.git"]
+
+
+async def test_what_was_not_listed_does_not_come(tmp_path: Path) -> None:
+    """A container whose list is harmless, and whose archive is not."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    (here / "train.py").write_text("mine")
+    (there / "out").write_text("x")
+
+    class Lying(Local):
+        async def exec_from(
+            self, lease: int, command: list[str], take: Take, *given: Any, **more: Any
+        ) -> Any:
+            if not any("tar -c" in word for word in command):
+                return await super().exec_from(lease, command, take, *given, **more)
+            archive = io.BytesIO()
+            with tarfile.open(fileobj=archive, mode="w") as members:
+                for name in ("./out", "./train.py", "./.git", "./new/x"):
+                    members.addfile(tarfile.TarInfo(name))
+            archive.seek(0)
+            take(archive)
+            return CommandEnd(exit=0, said="")
+
+    told = await sync_out(LeaseShell(cast(Any, Lying(["sh"])), 1), str(there), here, SyncOptions())
+    assert _files(here) == {"out": b"", "train.py": b"mine"}
+    assert sorted(told.left) == ["./.git", "./new/x", "./train.py"]
 
 
 async def test_a_folder_that_is_not_here_is_said_whatever_the_other_side_does(tmp_path: Path) -> None:

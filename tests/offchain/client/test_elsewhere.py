@@ -87,3 +87,19 @@ def test_results_go_back(bucket: Any, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/etc/passwd")
     assert bring_to(tmp_path, "memory://bucket/results") == 1
     assert bucket.cat("/bucket/results/outputs/model") == b"weights"
+
+
+def test_of_a_folder_with_more_only_the_outputs_are_brought(bucket: Any, tmp_path: Path) -> None:
+    """Results that were laid over a project: its `.env` is nobody's but its owner's."""
+    (tmp_path / ".env").write_text("secret")
+    (tmp_path / "outputs").mkdir()
+    (tmp_path / "outputs" / "model").write_text("weights")
+    (tmp_path / "report").write_text("good")
+    (tmp_path / "way").symlink_to(".")
+    outputs = ("/outputs", "/report", "/never/made", "/way/.env")
+    assert bring_to(tmp_path, "memory://bucket/results", outputs) == 2
+    assert bucket.cat("/bucket/results/outputs/model") == b"weights"
+    assert sorted(bucket.find("/bucket/results")) == [
+        "/bucket/results/outputs/model",
+        "/bucket/results/report",
+    ]

@@ -126,6 +126,14 @@ async def test_links_out_of_the_folder(lying: Lying, tmp_path: Path, target: str
         await fetch_root(lying, root, symlink, dest=tmp_path / "copy")
 
 
+async def test_a_link_has_nothing_below_it(lying: Lying, tmp_path: Path) -> None:
+    """A node that keeps the whole would fetch what nobody has looked at, of any size."""
+    symlink = link(raw(b"hello"), "", 5) + field(1, b"\x08\x04" + field(2, b"x"))
+    root = folder_of(link(node(symlink), "l", 9))
+    with pytest.raises(DatasetCorrupt, match="a link has no parts"):
+        await fetch_root(lying, root, symlink, dest=tmp_path / "copy")
+
+
 async def test_nothing_is_written_through_what_was_there_before(lying: Lying, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()

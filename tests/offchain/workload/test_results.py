@@ -13,7 +13,14 @@ from devnet.kubo import Kubo
 from devnet.patience import patient
 from leasehold.datasets import FilePart, FolderPart, Ipfs, Part, new_identity, recipient_of
 from leasehold.errors import AgeKeyInvalid, DestinationExists, ResultsInvalid, SealBroken, WrongIdentity
-from leasehold.workload import NoSuchResult, WorkloadOutput, fetch_results, pack_outputs
+from leasehold.workload import (
+    NoSuchResult,
+    ResultInGit,
+    ResultsUnasked,
+    WorkloadOutput,
+    fetch_results,
+    pack_outputs,
+)
 
 LEASE = "eip155:31337/0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512/786432@1"
 TENANT = new_identity()
@@ -239,6 +246,77 @@ async def test_manifests_that_lie(ipfs: Ipfs, tmp_path: Path, manifest: object, 
     with pytest.raises(ResultsInvalid, match=reason):
         await fetch_results(cid, TENANT, tmp_path / "results", ipfs, lease=LEASE)
     assert not names(tmp_path)
+
+
+def a_project(tmp_path: Path) -> Path:
+    """A folder with something that its owner runs."""
+    project = tmp_path / "project"
+    (project / ".git/hooks").mkdir(parents=True)
+    (project / "train.py").write_text("mine")
+    return project
+
+
+def everything(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
+
+
+async def test_a_path_that_nobody_asked_for_is_refused(ipfs: Ipfs, tmp_path: Path) -> None:
+    """A host that names the tenant's own sources as outputs, into whose folder he lets the results."""
+    project = a_project(tmp_path)
+    lies = a_manifest(entry(), entry(path="/train.py", name="1"))
+    parts = (
+        FolderPart("r/0"),
+        FilePart("r/0/out", [b"x"]),
+        FolderPart("r/1"),
+        FilePart("r/1/train.py", [b"bad"]),
+    )
+    cid = await forged(ipfs, lies, *parts)
+    for force in (False, True):
+        with pytest.raises(ResultsUnasked, match=r"/train\.py.*asked for /out\b"):
+            await fetch_results(
+                cid, None, project if force else tmp_path / "n", ipfs, asked=["/out"], force=force
+            )
+    assert everything(project) == {"train.py"}
+    assert (project / "train.py").read_text() == "mine"
+    assert names(tmp_path) == {"project"}
+    await fetch_results(cid, None, project, ipfs, asked=["/out"], only=["/out"], force=True)
+    assert everything(project) == {"train.py", "out"}
+    assert (project / "train.py").read_text() == "mine"
+
+
+@pytest.mark.parametrize("where", ["/out", "/deep/out"])
+@pytest.mark.parametrize("odd", ["train.py", ".git/config", "ou", "outer/x"])
+async def test_nothing_lies_beside_its_output(ipfs: Ipfs, tmp_path: Path, where: str, odd: str) -> None:
+    """The manifest is as it should be, and what comes as that output has more at its root."""
+    parts: list[Part] = [FolderPart("r/0"), FilePart("r/0/out", [b"x"])]
+    parts += [FolderPart(f"r/0/{odd.split('/')[0]}")] if "/" in odd else []
+    cid = await forged(ipfs, a_manifest(entry(path=where)), *parts, FilePart(f"r/0/{odd}", [b"bad"]))
+    with pytest.raises(ResultsInvalid, match="beside"):
+        await fetch_results(cid, None, tmp_path / "results", ipfs)
+    assert not names(tmp_path)
+
+
+@pytest.mark.parametrize("git", [".git", ".GIT"])
+@pytest.mark.parametrize("below", ["", "deep/"])
+async def test_nothing_is_laid_over_a_git_folder(ipfs: Ipfs, tmp_path: Path, git: str, below: str) -> None:
+    """Whose hooks and settings Git runs, when its owner next says `git status`."""
+    project = a_project(tmp_path)
+    parts: list[Part] = [FolderPart("r/0"), *([FolderPart("r/0/deep")] if below else [])]
+    parts += [FolderPart(f"r/0/{below}{git}"), FilePart(f"r/0/{below}{git}/config", [b"bad"])]
+    cid = await forged(ipfs, a_manifest(entry(path=f"/{below or git}".rstrip("/"))), *parts)
+    with pytest.raises(ResultInGit, match="into a new folder"):
+        await fetch_results(cid, None, project, ipfs, force=True)
+    assert everything(project) == {"train.py"}
+    assert names(project) == {".git", "train.py"}
+    await fetch_results(cid, None, tmp_path / "new", ipfs)
+    assert everything(tmp_path / "new") == {f"{below}{git}/config"}
+
+
+async def test_what_no_list_names_is_told(ipfs: Ipfs, tmp_path: Path) -> None:
+    """It would be pinned with the rest, and may be as large as anything that IPFS has."""
+    parts = FolderPart("r/0"), FilePart("r/0/out", [b"x"]), FilePart("r/large", [b"x"])
+    cid = await forged(ipfs, a_manifest(entry()), *parts)
+    assert (await fetch_results(cid, None, tmp_path / "results", ipfs)).unread == ("large",)
 
 
 async def test_what_are_no_results(ipfs: Ipfs, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import hashlib
 import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_network
 from pathlib import Path
@@ -34,7 +34,7 @@ from leasehold.gateway._places import Places
 from leasehold.gateway._refusals import NotHere
 from leasehold.gateway._relaying import MOST_AT_ONCE, Relay, keys_of
 from leasehold.market import AgentLine, Contact, Dialling
-from leasehold.market.wire import EXEC_PROTOCOL, MAX_UPLOAD, encode_authorization, params_hash
+from leasehold.market.wire import EXEC_PROTOCOL, MAX_FRAME, MAX_UPLOAD, encode_authorization, params_hash
 from leasehold_agent._runtime import LeaseHandle
 from leasehold_agent.api import ApiServer
 
@@ -304,11 +304,12 @@ class Hostile:
     contact: Contact
     answer: bytes = b""
     frames: bytes = b""
-    """Behind a handshake. deaf: what is answered to them is not read."""
+    """Behind a handshake. deaf: what is answered to them is not read, until there was `enough` where it hangs."""
     deaf: bool = False
     asked: list[bytes] = field(default_factory=list)
     hang: bool = False
     ended: asyncio.Event = field(default_factory=asyncio.Event)
+    enough: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @pytest.fixture
@@ -331,7 +332,7 @@ async def hostile(tmp_path: Path) -> AsyncIterator[Hostile]:
                 writer.write(accepted(head) + host.frames if host.frames else host.answer)
                 await writer.drain()
                 if host.hang:
-                    await reader.read()
+                    await (host.enough.wait() if host.deaf else reader.read())
                     host.ended.set()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
@@ -475,6 +476,25 @@ async def test_an_agents_terminal_that_comes_to_nothing_is_cut(
     async with terminal_of(hostile, app_of, serve) as terminal:
         await asyncio.wait_for(terminal.wait_closed(), patient(20))
         assert terminal.close_code == 1011
+
+
+async def test_an_agent_that_reads_nothing_keeps_no_terminals_place(
+    hostile: Hostile, app_of: AppOf, serve: Serve
+) -> None:
+    """The goodbye lies behind what it does not read, and whoever waits for that had waited for ever."""
+    hostile.deaf, hostile.hang, hostile.frames = True, True, b"\x82\2\1x"
+    async with relayed(hostile.contact, app_of, reading=0.2) as (app, relay):
+        url = f"ws://{await serve(app)}/api/v1/agents/{MACHINE}/v1/leases/12.1/exec"
+        protocols = [EXEC_PROTOCOL, "leasehold.credential.abc"]
+        async with connect(url, subprotocols=protocols, proxy=None, open_timeout=patient(10)) as terminal:  # type: ignore[arg-type]
+            assert await terminal.recv() == b"\1x"
+            with suppress(ConnectionClosed):
+                async with asyncio.timeout(patient(10)):
+                    while True:
+                        await terminal.send(bytes(MAX_FRAME))
+        await until(lambda: not relay.places.count)
+    hostile.enough.set()
+    await hostile.ended.wait()
 
 
 async def test_a_refusal_is_a_problem_and_asks_for_no_password(hostile: Hostile, app_of: AppOf) -> None:
