@@ -24,11 +24,12 @@ export {
   type ClaimedPool,
   type Companions,
   checkRemembered,
-  forgetPool,
   type Memory,
+  PoolSwapped,
   readCompanions,
   readPool,
   rememberedPool,
+  rememberInstead,
   tokenInCode,
 } from "./pool";
 export { type Bill, bill, cost, extensionCost, obstacle, type Quote, quote, refunds, type Wish } from "./quote";

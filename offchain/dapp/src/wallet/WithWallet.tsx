@@ -5,6 +5,7 @@ import type { Pool, Sender } from "../chain";
 import { ProblemView } from "../ui/ProblemView";
 import { Skeleton } from "../ui/Skeleton";
 import { ConnectWallet } from "./ConnectWallet";
+import { PoolProblem } from "./SwappedPool";
 import { usePoolChain } from "./usePoolChain";
 import { useWallet, wallets } from "./useWallet";
 
@@ -28,7 +29,7 @@ export function WithWallet({ why, children }: { why: string; children: (account:
     );
   }
   if (wrongNetwork !== null) return <WrongNetwork chainId={wrongNetwork} />;
-  if (error !== null) return <ProblemView error={error} onRetry={retry} />;
+  if (error !== null) return <PoolProblem error={error} onRetry={retry} />;
   if (pool === undefined || chain === undefined || sender === null) return <Skeleton rows={4} />;
   return children({ chain, pool, sender });
 }

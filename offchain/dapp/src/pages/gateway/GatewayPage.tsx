@@ -4,10 +4,12 @@ import { chooseGateway, gatewayAddress, isAlone } from "../../api/gateway";
 import { fetchPublished } from "../../api/published";
 import { usePool } from "../../api/queries";
 import { Page } from "../../app/Page";
+import { PoolSwapped } from "../../chain";
 import { Facts } from "../../ui/Facts";
 import { ProblemView } from "../../ui/ProblemView";
 import { Time } from "../../ui/Time";
 import { useNow } from "../../ui/useNow";
+import { SwappedPool, usePoolChain } from "../../wallet";
 import { OwnNode } from "./OwnNode";
 import { SignedInHere } from "./SignedInHere";
 
@@ -16,6 +18,7 @@ export default function GatewayPage() {
   const id = useId();
   const queries = useQueryClient();
   const { data: pool, error } = usePool();
+  const { error: refused } = usePoolChain();
   const [typed, setTyped] = useState("");
   const [refusal, setRefusal] = useState<unknown>();
   const choose = (address: string | null): void => {
@@ -35,6 +38,7 @@ export default function GatewayPage() {
   });
   return (
     <Page title="The gateway that answers" command="leasehold gateway run">
+      {refused instanceof PoolSwapped && <SwappedPool swapped={refused} />}
       <section className="panel rows" aria-label="The gateway">
         <Facts
           facts={[

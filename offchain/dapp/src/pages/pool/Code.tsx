@@ -8,7 +8,7 @@ import { DataTable } from "../../ui/DataTable";
 import { ProblemView } from "../../ui/ProblemView";
 import { Skeleton } from "../../ui/Skeleton";
 import { State } from "../../ui/State";
-import { usePoolChain, useWallet, wallets } from "../../wallet";
+import { PoolProblem, usePoolChain, useWallet, wallets } from "../../wallet";
 
 const CHECK = "make verify-bytecode DEPLOYMENT=pool.json RPC=https://…";
 
@@ -57,7 +57,7 @@ function Checked() {
     enabled: pool !== undefined && chain !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (error) return <ProblemView error={error} onRetry={retry} />;
+  if (error) return <PoolProblem error={error} onRetry={retry} />;
   if (found.error) return <ProblemView error={found.error} onRetry={() => void found.refetch()} />;
   if (!found.data || found.data.length === 0) return <Skeleton rows={3} />;
   const different = found.data.find(({ why }) => why !== null);
