@@ -5,6 +5,7 @@ import { fetchPublished } from "../../api/published";
 import { usePool } from "../../api/queries";
 import { Page } from "../../app/Page";
 import { PoolSwapped } from "../../chain";
+import { Copy } from "../../ui/Copy";
 import { Facts } from "../../ui/Facts";
 import { ProblemView } from "../../ui/ProblemView";
 import { Time } from "../../ui/Time";
@@ -43,7 +44,7 @@ export default function GatewayPage() {
         <Facts
           facts={[
             ["Address", isAlone() ? "none: the chain is read by your wallet's node" : gatewayAddress()],
-            ["Pool", pool?.controller ?? "not known"],
+            ["Pool", pool === undefined ? "not known" : <PoolSaid key="pool" address={pool.controller} />],
             pool === undefined ? undefined : ["Has read the chain to", <BlockSaid key="block" {...pool.block} />],
           ]}
         />
@@ -102,6 +103,14 @@ export default function GatewayPage() {
       <OwnNode />
       {(refusal ?? error) != null && <ProblemView error={refusal ?? error} />}
     </Page>
+  );
+}
+
+function PoolSaid({ address }: { address: string }) {
+  return (
+    <span className="line">
+      <code className="break">{address}</code> <Copy text={address} what="the pool's address" />
+    </span>
   );
 }
 
