@@ -9,7 +9,6 @@ import { Copy } from "../../ui/Copy";
 import { Facts } from "../../ui/Facts";
 import { ProblemView } from "../../ui/ProblemView";
 import { Time } from "../../ui/Time";
-import { useNow } from "../../ui/useNow";
 import { SwappedPool, usePoolChain } from "../../wallet";
 import { OwnNode } from "./OwnNode";
 import { SignedInHere } from "./SignedInHere";
@@ -115,10 +114,9 @@ function PoolSaid({ address }: { address: string }) {
 }
 
 function BlockSaid({ number, time }: { number: number; time: number }) {
-  const now = useNow(); // the chain's clock may go before the reader's
   return (
     <>
-      block {number.toLocaleString("en")}, <Time at={Math.min(time, now)} />
+      block {number.toLocaleString("en")}, <Time at={time} past />
     </>
   );
 }

@@ -73,7 +73,7 @@ function Leases({ account }: { account: Account }) {
             <LeaseStateView state={lease.state} />
             <LeasedShare cells={lease.cells} number={lease.machine} machine={machines.get(lease.machine)} />
             <span>
-              {ended(lease.state) ? "ended" : "ends"} <Time at={lease.end} />
+              {ended(lease.state) ? "ended" : "ends"} <Time at={lease.end} past={ended(lease.state)} />
             </span>
             <span>
               deposit <Money amount={lease.deposit} token={account.pool.money} />
