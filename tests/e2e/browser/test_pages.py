@@ -231,7 +231,9 @@ def test_a_gateway_whose_pool_is_another_than_before(
     wallet.install(page)
     page.goto(f"{gateway_url}/#/leases")
     page.get_by_role("button", name="Connect Test wallet").click()
-    refusal = page.get_by_role("alert").filter(has_text="another pool than the one that this browser used before")
+    refusal = page.get_by_role("alert").filter(
+        has_text="another pool than the one that this browser used before"
+    )
     expect(refusal).to_be_visible()
     looked_at("swapped")
     refusal.get_by_role("link", name="Choose another gateway").click()
