@@ -68,7 +68,7 @@ function GroupView({ account, place, group }: { account: Account; place: Place; 
                   <li key={signer}>
                     <span>
                       <Address address={signer} />{" "}
-                      {signer === account.sender.account && <span className="nowrap">(your wallet)</span>}
+                      {signer === account.sender.account && <span className="own-wallet">(your wallet)</span>}
                     </span>
                   </li>
                 ))}
