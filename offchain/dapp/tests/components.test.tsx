@@ -1,10 +1,12 @@
 import { render, screen } from "@testing-library/react";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { formatRounded } from "../src/format";
 import { BeforeWallet } from "../src/ui/BeforeWallet";
+import { Money } from "../src/ui/Money";
 import { ProblemView } from "../src/ui/ProblemView";
 import { Progress } from "../src/ui/Progress";
 import { Stations } from "../src/ui/Stations";
+import { Time } from "../src/ui/Time";
 import { flaws } from "./given/axe";
 
 test("a lease's line says where it is, what happens now and since when", async () => {
@@ -26,6 +28,20 @@ test("a lease's line says where it is, what happens now and since when", async (
 test("what began by a clock that goes before the reader's began now", () => {
   render(<Stations at="running" since={Math.floor(Date.now() / 1000) + 60} now="It runs." />);
   expect(screen.getByRole("status").textContent).toBe("It runs. Since now");
+});
+
+test("what has happened is never shown as to come, though the page's clock tells five seconds at once", () => {
+  vi.useFakeTimers({ now: 1_795_538_564_000 });
+  const { container } = render([<Time key="past" at={1_795_538_563} past />, <Time key="ahead" at={1_795_538_570} />]);
+  expect([...container.querySelectorAll("time")].map((time) => time.textContent)).toEqual(["now", "in 10 seconds"]);
+});
+
+test("an exact amount has two decimals at least, as a rounded one has, and every one that it needs", () => {
+  const token = { symbol: "TUSD", decimals: 18 };
+  const amounts = [400n * 10n ** 18n, 24n * 10n ** 17n, 298_750_000_000_000_000n];
+  render(amounts.map((amount) => <Money key={String(amount)} amount={amount} token={token} places="exact" />));
+  const shown = [...document.querySelectorAll("data")].map((money) => money.textContent);
+  expect(shown).toEqual(["400.00 TUSD", "2.40 TUSD", "0.29875 TUSD"]);
 });
 
 test("all that there is to know stands before the wallet opens", async () => {

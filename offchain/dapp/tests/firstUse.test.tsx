@@ -59,7 +59,7 @@ test("a contract of a gateway's own that looks like a pool is found out before a
 test("its reader may use it all the same, and is asked once", async () => {
   const error = await admit(chain, pool, localStorage, true).catch((problem: unknown) => problem);
   const retry = vi.fn();
-  render(<PoolProblem error={error as UnknownPool} retry={retry} />);
+  render(<PoolProblem error={error as UnknownPool} onRetry={retry} />);
   await userEvent.click(screen.getByRole("button", { name: "Use this pool" }));
   expect(retry).toHaveBeenCalledOnce();
   asked = [];
@@ -67,6 +67,10 @@ test("its reader may use it all the same, and is asked once", async () => {
   expect(asked).toEqual([]);
   await expect(admit(chain, { ...pool, controller: THIEF }, localStorage, true)).rejects.toMatchObject({
     code: "pool-swapped",
+    contracts: { different: expect.stringContaining("the pool") },
+  });
+  await expect(admit(chain, { ...pool, controller: THIEF }, localStorage, false)).rejects.toMatchObject({
+    contracts: "unread",
   });
 });
 

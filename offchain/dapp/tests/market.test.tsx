@@ -74,6 +74,42 @@ test("chosen machines are compared, and what is best says so", async () => {
   expect(within(price).getByText("2.052284 TUSD").textContent).toBe("2.052284 TUSD");
 });
 
+test("a phone compares four machines without scrolling sideways: a row's name stands above its values", async () => {
+  onPhone();
+  const numbers = [12, 13, 14, 15];
+  answering(
+    Object.fromEntries(
+      numbers.map((id) => [
+        `machines/${id}`,
+        () => ({ machine: machine({ id, price: `${id}00000`, spot_price: null }) }),
+      ]),
+    ),
+  );
+  const { container } = shown(`/compare?machines=${numbers.join()}`);
+  const name = await screen.findByRole("rowheader", { name: "Price per GPU-hour" });
+  expect(name.getAttribute("colspan")).toBe("4");
+  const values = (name.closest("tbody") as HTMLElement).querySelectorAll("td");
+  await waitFor(() =>
+    expect([...values].map((value) => value.textContent)).toEqual([
+      "1.20 TUSDbest",
+      "1.30 TUSD",
+      "1.40 TUSD",
+      "1.50 TUSD",
+    ]),
+  );
+  expect(screen.getAllByRole("columnheader")).toHaveLength(4);
+  expect(await flaws(container)).toEqual([]);
+});
+
+test("a host without cards has its unit at each price that is compared", async () => {
+  answering({
+    "machines/12": () => ({ machine: machine({ kind: "cpu", gpu: null, price: "60000", spot_price: "20000" }) }),
+  });
+  shown("/compare?machines=12");
+  expect(await screen.findByText("0.06 TUSD / CPU unit-hour")).toBeTruthy();
+  expect(screen.getByText("0.02 TUSD / CPU unit-hour")).toBeTruthy();
+});
+
 test("a gateway that does not answer is told of, with what to do and a way to try again", async () => {
   answering({
     machines: () =>

@@ -164,6 +164,12 @@ def test_machines_beside_each_other(
     chosen = [machine["id"] for machine in machines if machine["mem"] and machine["mem"] > 70 * 2**30][:4]
     page.goto(f"{gateway_url}/#/compare?machines={','.join(map(str, chosen))}")
     looked_at("compare")
+    page.set_viewport_size(PHONE)
+    heads = page.get_by_role("columnheader")
+    expect(heads).to_have_count(4)
+    page.get_by_role("rowheader", name="Images at hand").scroll_into_view_if_needed()
+    for head in heads.all():
+        expect(head).to_be_in_viewport(ratio=1)  # of the last row, too, one sees whose each value is
 
 
 def test_a_machine_whose_agent_does_not_answer(
@@ -199,12 +205,46 @@ def test_renting_and_the_leases_of_an_account(renting: Renting, looked_at: Looke
     looked_at("lease-money")
     renting.go("/leases")
     expect(page.get_by_role("link", name=re.compile("^Lease")).first).to_be_visible()
+    states = page.locator(".lease-row .state")
+    expect(states.nth(1)).to_have_text("Running")  # opened weeks ago: what still costs comes first
+    expect(states.nth(2)).to_have_text("Ended")
+    expect(page.get_by_text("Tell me when something happens to them")).to_be_in_viewport()
     looked_at("leases")
     # The machine is whole again for whoever comes next.
     renting.go(f"/leases/{lease}")
     page.get_by_role("button", name="Money").click()
     page.get_by_role("button", name=re.compile("^Close and take back ")).click()
     expect(page.get_by_text(re.compile("It is settled: .* came back into your ledger"))).to_be_visible()
+
+
+SWAP_POOL = """
+localStorage.getItem("leasehold.pool") ??
+  localStorage.setItem("leasehold.pool", `31337:0x${"15d34AAf54267DB7D7c367839AAf71A00a2C6A65"}:0x${"1".repeat(40)}`);
+"""
+
+
+def test_a_gateway_whose_pool_is_another_than_before(
+    page: Page, wallet: TestWallet, gateway_url: str, looked_at: Looked
+) -> None:
+    """It is refused on every page that reads the chain, and changed to from there once its address was compared."""
+    page.add_init_script(SWAP_POOL)
+    wallet.install(page)
+    page.goto(f"{gateway_url}/#/leases")
+    page.get_by_role("button", name="Connect Test wallet").click()
+    refusal = page.get_by_role("alert").filter(
+        has_text="another pool than the one that this browser used before"
+    )
+    expect(refusal).to_be_visible()
+    looked_at("swapped")
+    refusal.get_by_role("link", name="Choose another gateway").click()
+    expect(refusal).to_be_visible()
+    change = refusal.get_by_role("button", name=re.compile("^Change to pool 0x"))
+    expect(change).to_be_disabled()
+    refusal.get_by_label("I have compared the address").check()
+    change.click()
+    expect(refusal).to_have_count(0)
+    page.goto(f"{gateway_url}/#/leases")
+    expect(page.locator(".lease-row").first).to_be_visible()
 
 
 def test_pages_without_a_wallet(page: Page, gateway_url: str, looked_at: Looked, site: Site) -> None:

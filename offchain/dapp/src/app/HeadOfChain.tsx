@@ -2,7 +2,6 @@ import { useLive, useLiveState } from "../api/live";
 import { usePool } from "../api/queries";
 import { formatCount } from "../format";
 import { Time } from "../ui/Time";
-import { useNow } from "../ui/useNow";
 
 /** The newest block that the gateway speaks of, how old it is, and whether news come by themselves. A chain's clock may
  * go before the reader's: such a block is new. */
@@ -11,7 +10,6 @@ export function HeadOfChain() {
   const pool = usePool();
   const state = useLiveState();
   const block = state.block ?? pool.data?.block;
-  const now = useNow();
   if (block === undefined) return null;
   return (
     <span className="head-of-chain small soft numbers">
@@ -19,7 +17,7 @@ export function HeadOfChain() {
       <span>
         {LINKS[state.link]}, block {formatCount(block.number)},{" "}
       </span>
-      <Time at={Math.min(block.time, now)} />
+      <Time at={block.time} past />
     </span>
   );
 }

@@ -25,11 +25,13 @@ export {
   type ClaimedPool,
   type Companions,
   checkRemembered,
-  forgetPool,
   type Memory,
+  type PoolContracts,
+  PoolSwapped,
   readCompanions,
   readPool,
   rememberedPool,
+  rememberInstead,
   tokenInCode,
 } from "./pool";
 export { type Bill, bill, cost, extensionCost, obstacle, type Quote, quote, refunds, type Wish } from "./quote";

@@ -102,24 +102,47 @@ export type Memory = Pick<Storage, "getItem" | "setItem">;
 const REMEMBERED = "leasehold.pool";
 const SINCE = "leasehold.pool.since";
 
+/** Whether a pool's contracts are those that this app was built with, as far as a wallet's own node has read them. */
+export type PoolContracts = "unread" | "as built" | { readonly different: string };
+
+/** The gateway names another pool than the one that this browser used before. */
+export class PoolSwapped extends Problem {
+  constructor(
+    readonly before: ClaimedPool,
+    readonly now: ClaimedPool,
+    readonly contracts: PoolContracts = "unread",
+  ) {
+    super(
+      "pool-swapped",
+      "This gateway names another pool than the one that this browser used before.",
+      "Use the gateway you know, or change to the other pool once you have compared its address.",
+    );
+  }
+}
+
 /**
- * Compares with the pool that was used before. Throws a Problem where it is another.
+ * Compares with the pool that was used before. Throws `PoolSwapped` where it is another.
  *
  * `note`: remember it where there is none yet; a pool that only the gateway vouches for is not remembered.
  */
 export function checkRemembered(pool: Pool, memory: Memory, note: boolean): void {
-  const now = `${pool.chainId}:${pool.controller}:${pool.token}`;
-  const before = memory.getItem(REMEMBERED);
-  if (note && (before === null || before === now)) {
-    memory.setItem(REMEMBERED, now);
-    memory.setItem(SINCE, String(pool.block));
-  } else if (before !== null && before !== now) {
-    throw new Problem(
-      "pool-swapped",
-      `This gateway names another pool than the one that this browser used before (${before.split(":")[1]}).`,
-      "Use the gateway you know; or open this one in another profile of the browser, if you mean to change.",
-    );
-  }
+  const before = rememberedPool(memory);
+  if (before !== null && !isSame(before, pool)) throw new PoolSwapped(before, pool);
+  if (note) rememberInstead(pool, memory);
+}
+
+/** Remembers a pool that the reader has compared, in place of any other. The next pool that is named is refused again. */
+export function rememberInstead(pool: ClaimedPool, memory: Pick<Memory, "setItem">): void {
+  memory.setItem(REMEMBERED, `${pool.chainId}:${pool.controller}:${pool.token}`);
+  memory.setItem(SINCE, String(pool.block));
+}
+
+function isSame(one: ClaimedPool, other: ClaimedPool): boolean {
+  return (
+    one.chainId === other.chainId &&
+    isAddressEqual(one.controller, other.controller) &&
+    isAddressEqual(one.token, other.token)
+  );
 }
 
 /** The pool that this browser used before, for where no gateway names one; null where there is none. */
@@ -129,9 +152,4 @@ export function rememberedPool(memory: Pick<Memory, "getItem">): ClaimedPool | n
   const since = memory.getItem(SINCE) ?? "0";
   const block = /^\d{1,18}$/.test(since) ? BigInt(since) : 0n;
   return { chainId: Number(chainId), controller: controller as Address, token: token as Address, block };
-}
-
-/** Lets the next pool be another one. */
-export function forgetPool(memory: Pick<Storage, "removeItem">): void {
-  memory.removeItem(REMEMBERED);
 }

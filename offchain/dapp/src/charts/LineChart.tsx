@@ -69,8 +69,14 @@ export function LineChart({ title, series, format = plain, height = 240 }: Props
               </text>
             </g>
           ))}
-          {[...new Set([times.from, times.to])].map((moment, end) => (
-            <text key={moment} className="chart-time" x={x(moment)} y={height - 6} textAnchor={end ? "end" : "start"}>
+          {[...new Set([times.from, times.to])].map((moment, end, ends) => (
+            <text
+              key={moment}
+              className="chart-time"
+              x={x(moment)}
+              y={height - 6}
+              textAnchor={ends.length === 1 ? "middle" : end ? "end" : "start"}
+            >
               {shortTime(moment, times.to - times.from)}
             </text>
           ))}

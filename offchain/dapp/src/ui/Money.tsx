@@ -1,4 +1,4 @@
-import { exact, formatAmount, formatRounded, type Money as Token } from "../format";
+import { exact, formatRounded, type Money as Token } from "../format";
 
 interface Props {
   /** Base units, as the gateway or the chain has them. */
@@ -14,7 +14,7 @@ interface Props {
 export function Money({ amount, token, per, places = 4 }: Props) {
   if (token === undefined) return <span className="numbers">…</span>;
   const units = BigInt(amount);
-  const shown = places === "exact" ? formatAmount(units, token.decimals) : formatRounded(units, token.decimals, places);
+  const shown = formatRounded(units, token.decimals, places === "exact" ? token.decimals : places);
   return (
     <data className="numbers nowrap" value={units.toString()} title={exact(units, token)}>
       {shown} <span className="soft small">{per === undefined ? token.symbol : `${token.symbol} / ${per}`}</span>

@@ -1,6 +1,5 @@
 import type { ReactNode } from "react";
 import { Time } from "./Time";
-import { useNow } from "./useNow";
 import "./stations.css";
 
 /** The stations of a lease, in their order. */
@@ -25,7 +24,6 @@ interface Props {
 /** A lease as a line of stations, with the present one in words: what happens now, since when, what can be done. */
 export function Stations({ at, since, percent, keptUntil, now, children }: Props) {
   const present = STATIONS.indexOf(at);
-  const clock = useNow(); // the chain's may go before it
   return (
     <section className="stations panel" aria-label="Where the lease is">
       <ol>
@@ -45,7 +43,7 @@ export function Stations({ at, since, percent, keptUntil, now, children }: Props
       <div className="line apart">
         <p role="status">
           {now} <span className="soft">Since </span>
-          <Time at={Math.min(since, clock)} />
+          <Time at={since} past />
           {keptUntil !== undefined && (
             <>
               <span className="soft">, kept until its end </span>

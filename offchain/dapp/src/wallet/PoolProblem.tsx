@@ -1,9 +1,27 @@
+import { Link } from "react-router";
+import { PoolSwapped } from "../chain";
 import { ProblemView } from "../ui/ProblemView";
 import { accept, UnknownPool } from "./firstUse";
+import { SwappedPool } from "./SwappedPool";
 
-/** Why the pool cannot be used; one that this browser does not know can be, where its reader says so. */
-export function PoolProblem({ error, retry }: { error: Error; retry: () => void }) {
-  if (!(error instanceof UnknownPool)) return <ProblemView error={error} onRetry={retry} />;
+interface Props {
+  readonly error: Error;
+  readonly onRetry: () => void;
+}
+
+/** Why the pool cannot be used. One that this browser does not know can be, where its reader says so; where it is another
+ * than before, the way on stands there. */
+export function PoolProblem({ error, onRetry }: Props) {
+  if (error instanceof PoolSwapped) {
+    return (
+      <SwappedPool swapped={error}>
+        <Link className="button primary" to="/gateway">
+          Choose another gateway
+        </Link>
+      </SwappedPool>
+    );
+  }
+  if (!(error instanceof UnknownPool)) return <ProblemView error={error} onRetry={onRetry} />;
   return (
     <>
       <ProblemView error={error} />
@@ -12,7 +30,7 @@ export function PoolProblem({ error, retry }: { error: Error; retry: () => void 
         className="button"
         onClick={() => {
           accept(error, localStorage);
-          retry();
+          onRetry();
         }}
       >
         Use this pool

@@ -29,7 +29,7 @@ export function WithWallet({ why, children }: { why: string; children: (account:
     );
   }
   if (wrongNetwork !== null) return <WrongNetwork chainId={wrongNetwork} />;
-  if (error !== null) return <PoolProblem error={error} retry={retry} />;
+  if (error !== null) return <PoolProblem error={error} onRetry={retry} />;
   if (pool === undefined || chain === undefined || sender === null) return <Skeleton rows={4} />;
   return children({ chain, pool, sender });
 }

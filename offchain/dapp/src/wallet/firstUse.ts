@@ -7,7 +7,7 @@
  */
 import type { PublicClient } from "viem";
 import { gatewayAddress, isOfLink } from "../api/gateway";
-import { checkRemembered, type Memory, type Pool, rememberedPool } from "../chain";
+import { checkRemembered, type Memory, type Pool, PoolSwapped, rememberedPool } from "../chain";
 import { Problem } from "../problem";
 
 /** A pool that this browser does not know, and uses once its reader says so. */
@@ -20,10 +20,17 @@ export class UnknownPool extends Problem {
   }
 }
 
-/** Lets a pool be used, or throws a Problem. `byWallet`: the wallet's own node has confirmed it, so it is remembered. */
+/** Lets a pool be used, or throws a Problem. `byWallet`: the wallet's own node has confirmed it, so it is remembered; and
+ * of one that is another than before it says what its contracts are. */
 export async function admit(chain: PublicClient, pool: Pool, memory: Memory, byWallet: boolean): Promise<void> {
   if (byWallet && rememberedPool(memory) === null) await checkFirst(chain, pool);
-  checkRemembered(pool, memory, byWallet);
+  try {
+    checkRemembered(pool, memory, byWallet);
+  } catch (problem) {
+    if (!byWallet || !(problem instanceof PoolSwapped)) throw problem;
+    const different = await differenceOf(chain, pool);
+    throw new PoolSwapped(problem.before, problem.now, different === null ? "as built" : { different });
+  }
 }
 
 /** Its reader means that pool. */
@@ -32,16 +39,12 @@ export function accept({ pool }: UnknownPool, memory: Memory): void {
 }
 
 async function checkFirst(chain: PublicClient, pool: Pool): Promise<void> {
-  const [{ checkCode }, { builtCode }] = await Promise.all([
-    import("../chain/code"), // what a browser that knows its pool does without
-    import("../chain/generated/builtCode"),
-  ]);
-  const different = (await checkCode(chain, pool, builtCode)).find(({ why }) => why !== null);
-  if (different) {
+  const different = await differenceOf(chain, pool);
+  if (different !== null) {
     throw new UnknownPool(
       pool,
       "pool-of-other-code",
-      `The pool ${pool.controller} does not run on the contracts that this app was built with. ${different.name}: ${different.why}.`,
+      `The pool ${pool.controller} does not run on the contracts that this app was built with. ${different}.`,
       "Whatever it is let take of your wallet it may keep. Use another gateway, unless somebody whom you trust has explained that.",
     );
   }
@@ -52,4 +55,14 @@ async function checkFirst(chain: PublicClient, pool: Pool): Promise<void> {
     `The link to this page has it ask ${gatewayAddress()}, and this browser has used no pool yet.`,
     `It would be ${pool.controller} from then on, and no other. Go on if you know that gateway, or choose one at “The gateway that answers”.`,
   );
+}
+
+/** What of a pool's contracts this app was not built with, and why; null where all of it was. */
+async function differenceOf(chain: PublicClient, pool: Pool): Promise<string | null> {
+  const [{ checkCode }, { builtCode }] = await Promise.all([
+    import("../chain/code"), // what a browser that knows its pool does without
+    import("../chain/generated/builtCode"),
+  ]);
+  const found = (await checkCode(chain, pool, builtCode)).find(({ why }) => why !== null);
+  return found === undefined ? null : `${found.name}: ${found.why}`;
 }

@@ -2,6 +2,7 @@
 export { ConnectWallet } from "./ConnectWallet";
 export { type AnnouncedWallet, discover } from "./discovery";
 export { PoolProblem } from "./PoolProblem";
+export { SwappedPool } from "./SwappedPool";
 export { type Network, type WalletState, WalletStore } from "./store";
 export { type Doing, DoingView, type Tell, useDoing } from "./useDoing";
 export { type PoolChain, textSigner, typedDataSigner, usePoolChain } from "./usePoolChain";

@@ -5,6 +5,7 @@ import { type Fate, fateOf, type GaslessStage, problemOf } from "../chain";
 import { Address } from "../ui/Address";
 import { ProblemView } from "../ui/ProblemView";
 import { type Meaning, State } from "../ui/State";
+import "./doing.css";
 
 /** A step that is being done, in words; `stage` where it is a transaction. */
 export interface Step {
@@ -50,7 +51,7 @@ export function DoingView({ doing, chain }: { doing: Doing; chain: PublicClient 
   const last = doing.steps.length - 1;
   return (
     <div className="rows" aria-live="polite">
-      <ol className="steps">
+      <ol className="doing-steps">
         {doing.steps.map((step, place) => (
           <li key={step.words} className="line apart">
             <span>{step.words}</span>

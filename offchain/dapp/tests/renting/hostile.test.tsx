@@ -18,7 +18,7 @@ import { privateKeyToAccount } from "viem/accounts";
 import { beforeEach, expect, test } from "vitest";
 import { checkReceipt } from "../../src/agent";
 import { domainOf, RECEIPT } from "../../src/agent/typed";
-import { checkRemembered, openDeed, type Pool, quote, readPool } from "../../src/chain";
+import { checkRemembered, openDeed, type Pool, quote, readPool, rememberInstead } from "../../src/chain";
 import { controllerAbi } from "../../src/chain/generated/abi";
 import { checkUnchanged } from "../../src/renting/renting";
 import { cidOfDigest, readContact, sha256 } from "../../src/sealing";
@@ -93,6 +93,22 @@ test("a gateway that names another pool than yesterday is refused", () => {
   checkRemembered(pool, localStorage, true);
   expect(() => checkRemembered({ ...pool, controller: OTHER }, localStorage, true)).toThrow(
     expect.objectContaining({ code: "pool-swapped" }),
+  );
+});
+
+test.each([{ controller: OTHER }, { token: OTHER }, { chainId: 1 }])("%o alone makes another pool of it", (change) => {
+  checkRemembered(pool, localStorage, true);
+  expect(() => checkRemembered({ ...pool, ...change }, localStorage, true)).toThrow(
+    expect.objectContaining({ before: expect.objectContaining({ controller, token: TOKEN, chainId }) }),
+  );
+});
+
+test("who changes to another pool changes to that one, and a third is refused again", () => {
+  checkRemembered(pool, localStorage, true);
+  rememberInstead({ ...pool, controller: OTHER }, localStorage);
+  expect(() => checkRemembered({ ...pool, controller: OTHER }, localStorage, true)).not.toThrow();
+  expect(() => checkRemembered({ ...pool, controller: TOKEN }, localStorage, false)).toThrow(
+    expect.objectContaining({ code: "pool-swapped", before: expect.objectContaining({ controller: OTHER }) }),
   );
 });
 

@@ -39,7 +39,7 @@ export function KeptData({ account, book, datasets }: Props) {
                   </span>,
                 ],
                 dataset.size ? ["Sealed", formatSize(dataset.size)] : undefined,
-                ["Key here since", <Time key="added" at={dataset.added} />],
+                ["Key here since", <Time key="added" at={dataset.added} past />],
               ]}
             />
             {dataset.state === "sealed" && (

@@ -4,10 +4,12 @@ import { chooseGateway, gatewayAddress, isAlone } from "../../api/gateway";
 import { fetchPublished } from "../../api/published";
 import { usePool } from "../../api/queries";
 import { Page } from "../../app/Page";
+import { PoolSwapped } from "../../chain";
+import { Copy } from "../../ui/Copy";
 import { Facts } from "../../ui/Facts";
 import { ProblemView } from "../../ui/ProblemView";
 import { Time } from "../../ui/Time";
-import { useNow } from "../../ui/useNow";
+import { SwappedPool, usePoolChain } from "../../wallet";
 import { OwnNode } from "./OwnNode";
 import { SignedInHere } from "./SignedInHere";
 
@@ -16,6 +18,7 @@ export default function GatewayPage() {
   const id = useId();
   const queries = useQueryClient();
   const { data: pool, error } = usePool();
+  const { error: refused } = usePoolChain();
   const [typed, setTyped] = useState("");
   const [refusal, setRefusal] = useState<unknown>();
   const choose = (address: string | null): void => {
@@ -35,11 +38,12 @@ export default function GatewayPage() {
   });
   return (
     <Page title="The gateway that answers" command="leasehold gateway run">
+      {refused instanceof PoolSwapped && <SwappedPool swapped={refused} />}
       <section className="panel rows" aria-label="The gateway">
         <Facts
           facts={[
             ["Address", isAlone() ? "none: the chain is read by your wallet's node" : gatewayAddress()],
-            ["Pool", pool?.controller ?? "not known"],
+            ["Pool", pool === undefined ? "not known" : <PoolSaid key="pool" address={pool.controller} />],
             pool === undefined ? undefined : ["Has read the chain to", <BlockSaid key="block" {...pool.block} />],
           ]}
         />
@@ -101,11 +105,18 @@ export default function GatewayPage() {
   );
 }
 
+function PoolSaid({ address }: { address: string }) {
+  return (
+    <span className="line">
+      <code className="break">{address}</code> <Copy text={address} what="the pool's address" />
+    </span>
+  );
+}
+
 function BlockSaid({ number, time }: { number: number; time: number }) {
-  const now = useNow(); // the chain's clock may go before the reader's
   return (
     <>
-      block {number.toLocaleString("en")}, <Time at={Math.min(time, now)} />
+      block {number.toLocaleString("en")}, <Time at={time} past />
     </>
   );
 }

@@ -67,7 +67,8 @@ function GroupView({ account, place, group }: { account: Account; place: Place; 
                 {group.signers.map((signer) => (
                   <li key={signer}>
                     <span>
-                      <Address address={signer} /> {signer === account.sender.account && "(your wallet)"}
+                      <Address address={signer} />{" "}
+                      {signer === account.sender.account && <span className="own-wallet">(your wallet)</span>}
                     </span>
                   </li>
                 ))}

@@ -19,7 +19,7 @@ export function Signers({ group, signatures, own }: Props) {
         {group.signers.map((signer) => (
           <li key={signer}>
             <span>
-              <Address address={signer} /> {signer === own && "(your wallet)"}
+              <Address address={signer} /> {signer === own && <span className="own-wallet">(your wallet)</span>}
             </span>
             {signatures.has(signer) ? <State is="good">Has signed</State> : <State is="plain">Has not signed</State>}
           </li>

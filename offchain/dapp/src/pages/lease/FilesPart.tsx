@@ -137,7 +137,7 @@ function Row({ file, busy, onFolder, onFetch }: RowProps) {
       <span className="line">
         <span className="small soft">
           {file.kind === "file" && `${formatSize(file.size)}, `}
-          <Time at={file.time} />
+          <Time at={file.time} past />
         </span>
         {file.kind === "file" && (
           <button type="button" className="button little" disabled={busy} onClick={onFetch}>

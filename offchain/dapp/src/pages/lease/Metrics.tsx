@@ -28,7 +28,7 @@ export default function Metrics({ agent, lease }: { agent: AgentClient; lease: b
     <section className="panel rows" aria-label="Metrics">
       <Facts
         facts={[
-          ["Read", <Time key="at" at={newest.at} />],
+          ["Read", <Time key="at" at={newest.at} past />],
           fact("Processors in use", rate(readings.at(-2), newest, "cpu_seconds"), inCores),
           fact("Memory", newest.memory, formatSize),
           fact("Processes", newest.processes, String),

@@ -27,15 +27,15 @@ interface LeaseItem {
   readonly deposit: string;
 }
 
-/** Every lease of the account that is connected, the newest first. */
+/** Every lease of the account that is connected: first those that still cost, and the newest first. */
 export default function LeasesPage() {
   return (
     <Page title="Your leases" command="leasehold leases">
       <WithWallet why="Leases are an account's: connect the wallet whose leases you want to see.">
         {(account) => (
           <div className="rows">
-            <Leases account={account} />
             <TellMe account={account} />
+            <Leases account={account} />
           </div>
         )}
       </WithWallet>
@@ -63,16 +63,17 @@ function Leases({ account }: { account: Account }) {
       </Empty>
     );
   }
+  const [live, past] = [false, true].map((over) => leases.data.items.filter(({ state }) => ended(state) === over));
   return (
     <ul className="row-list">
-      {leases.data.items.map((lease) => (
+      {[...(live ?? []), ...(past ?? [])].map((lease) => (
         <li key={lease.id}>
           <Link to={`/leases/${lease.id}`} className="linked-row lease-row">
             <strong>Lease {lease.id}</strong>
             <LeaseStateView state={lease.state} />
             <LeasedShare cells={lease.cells} number={lease.machine} machine={machines.get(lease.machine)} />
             <span>
-              {ended(lease.state) ? "ended" : "ends"} <Time at={lease.end} />
+              {ended(lease.state) ? "ended" : "ends"} <Time at={lease.end} past={ended(lease.state)} />
             </span>
             <span>
               deposit <Money amount={lease.deposit} token={account.pool.money} />

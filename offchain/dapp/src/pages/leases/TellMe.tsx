@@ -23,7 +23,7 @@ export function TellMe({ account }: { account: Account }) {
       <summary>Tell me when something happens to them</summary>
       <div className="rows">
         <p>
-          The gateway looks at your leases and tells you by a webhook, by ntfy or by letter, while no page of it is
+          The gateway looks at your leases and tells you by a webhook, by ntfy or by e-mail, while no page of it is
           open. It sees what the chain says, and whether a machine's agent answers. What an agent tells you alone it
           does not see: a command that has ended or crashes, a card without work. And it moves nothing: it challenges no
           silent machine, opens no standby, and cannot seal what runs to another machine, since it cannot read it. A{" "}

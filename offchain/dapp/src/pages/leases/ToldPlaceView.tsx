@@ -34,7 +34,7 @@ export function ToldPlaceView({ account, place, looked }: Props) {
         <p className="small soft">
           {place.sent_at > 0 ? (
             <>
-              Last told <Time at={place.sent_at} />
+              Last told <Time at={place.sent_at} past />
             </>
           ) : (
             "Nothing has happened yet"

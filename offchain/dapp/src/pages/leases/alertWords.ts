@@ -10,7 +10,7 @@ const KINDS: Readonly<Record<string, string>> = {
   ended: "It is over",
   price: "The same card costs less elsewhere",
 };
-const WAYS: Readonly<Record<AlertWay, string>> = { webhook: "Webhook", ntfy: "ntfy", mail: "Letter" };
+const WAYS: Readonly<Record<AlertWay, string>> = { webhook: "Webhook", ntfy: "ntfy", mail: "E-mail" };
 
 export const saidKind = (kind: string): string => KINDS[kind] ?? kind;
 export const saidWay = (way: AlertWay): string => WAYS[way];

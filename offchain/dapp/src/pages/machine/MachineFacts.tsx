@@ -63,7 +63,7 @@ export function MachineFacts({ machine, token }: Props) {
           ["Provider", <Address address={machine.provider} to={`/providers/${machine.provider}`} />],
           ["Operator: its agent's key", <Address address={machine.operator} />],
           ["Stake that answers for it", <Money amount={machine.stake} token={token} />],
-          ["Agent last seen", machine.last_seen === null ? "never" : <Time at={machine.last_seen} />],
+          ["Agent last seen", machine.last_seen === null ? "never" : <Time at={machine.last_seen} past />],
           ["Hardware document", <Cid cid={machine.hardware_cid} />],
           ["Contact document", <Cid cid={machine.contact_cid} />],
         ]}

@@ -23,7 +23,7 @@ export function Outages({ faults, token }: Props) {
         columns={[
           { name: "Fault", cell: (fault) => `${fault.fault}, ${inWords(fault.kind)}` },
           { name: "State", cell: (fault) => inWords(fault.state) },
-          { name: "Began", cell: (fault) => <Time at={fault.from} /> },
+          { name: "Began", cell: (fault) => <Time at={fault.from} past /> },
           {
             name: "Lasted",
             numeric: true,

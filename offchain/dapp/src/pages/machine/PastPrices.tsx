@@ -20,7 +20,7 @@ export function PastPrices({ machine, token }: Props) {
         rows={machine.terms_history.toReversed()}
         rowKey={(terms) => `${terms.revision}-${terms.block}`}
         columns={[
-          { name: "Since", cell: (terms) => (terms.time === null ? "–" : <Time at={terms.time} />) },
+          { name: "Since", cell: (terms) => (terms.time === null ? "–" : <Time at={terms.time} past />) },
           { name: "Price", numeric: true, cell: (terms) => <Money amount={terms.price} token={token} /> },
           {
             name: "As spot",

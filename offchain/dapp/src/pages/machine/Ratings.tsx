@@ -25,7 +25,7 @@ export function Ratings({ ratings, token }: Props) {
           { name: "Lease", numeric: true, cell: (rating) => rating.lease },
           { name: "Tenant", cell: (rating) => <Address address={rating.tenant} /> },
           { name: "Counts by a fee of", numeric: true, cell: (rating) => <Money amount={rating.fee} token={token} /> },
-          { name: "When", cell: (rating) => <Time at={rating.at} /> },
+          { name: "When", cell: (rating) => <Time at={rating.at} past /> },
         ]}
       />
     </section>

@@ -61,7 +61,7 @@ const MachineCard = memo(function MachineCard({ machine, token, url, changed }: 
         <Row name="Stars" value={starsOf(machine)} />
         <Row name="Up in 30 days" value={percent(machine.uptime)} />
         <Row name="Country" value={machine.location.country ?? "–"} />
-        <Row name="Seen" value={machine.last_seen === null ? "–" : <Time at={machine.last_seen} />} />
+        <Row name="Seen" value={machine.last_seen === null ? "–" : <Time at={machine.last_seen} past />} />
       </dl>
     </li>
   );

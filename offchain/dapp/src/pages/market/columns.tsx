@@ -50,7 +50,7 @@ export function machineColumns(
     { name: "Up", sort: "-uptime", numeric: true, cell: (machine) => percent(machine.uptime) },
     {
       name: "Seen",
-      cell: (machine) => (machine.last_seen === null ? "–" : <Time at={machine.last_seen} />),
+      cell: (machine) => (machine.last_seen === null ? "–" : <Time at={machine.last_seen} past />),
     },
     { name: "Country", sort: "country", cell: (machine) => machine.location.country ?? "–" },
     { name: "Images at hand", cell: (machine) => <Images names={machine.images_cached} /> },

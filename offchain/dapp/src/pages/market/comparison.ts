@@ -1,5 +1,6 @@
 import type { MachineWhole } from "../../api/machines";
-import { exact, formatDuration, formatFree, formatShare, formatSize, type Money } from "../../format";
+import { formatDuration, formatFree, formatRounded, formatShare, formatSize, type Money } from "../../format";
+import type { Meaning } from "../../ui/State";
 import { memoryOf, percent, perOf, starsOf, stateOf } from "./words";
 
 /** A row: a value of each machine, and the places of those that are best, where one is better than another. */
@@ -7,7 +8,11 @@ export interface CompareRow {
   readonly name: string;
   readonly cells: readonly string[];
   readonly best: ReadonlySet<number>;
+  /** What each value means, where it is a state. */
+  readonly meanings?: readonly Meaning[];
 }
+
+const PLACES = 6; // two prices that differ are not shown alike
 
 type Judge = (machine: MachineWhole) => number | null;
 
@@ -18,18 +23,22 @@ export function comparison(machines: readonly MachineWhole[], token: Money | und
     cells: machines.map(cell),
     best: worth === undefined ? new Set() : best(machines.map(worth)),
   });
-  const money = (units: string | null): string =>
-    units === null ? "not sold" : token === undefined ? "…" : exact(BigInt(units), token);
+  const money = (units: string | null, kind: MachineWhole["kind"]): string => {
+    if (units === null) return "not sold";
+    if (token === undefined) return "…";
+    const said = `${formatRounded(BigInt(units), token.decimals, PLACES)} ${token.symbol}`;
+    return kind === "cpu" ? `${said} / ${perOf(kind)}` : said;
+  };
   return [
-    row("State", (machine) => stateOf(machine).word),
+    { ...row("State", (machine) => stateOf(machine).word), meanings: machines.map((machine) => stateOf(machine).is) },
     row(
       "Price per GPU-hour",
-      ({ kind, price }) => (kind === "cpu" ? `${money(price)} / ${perOf(kind)}` : money(price)),
+      ({ kind, price }) => money(price, kind),
       ({ price }) => -Number(price),
     ),
     row(
-      "As spot",
-      ({ spot_price }) => money(spot_price),
+      "Spot price per GPU-hour",
+      ({ kind, spot_price }) => money(spot_price, kind),
       ({ spot_price }) => number(spot_price, -1),
     ),
     row(

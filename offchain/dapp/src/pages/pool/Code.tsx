@@ -57,7 +57,7 @@ function Checked() {
     enabled: pool !== undefined && chain !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (error) return <PoolProblem error={error} retry={retry} />;
+  if (error) return <PoolProblem error={error} onRetry={retry} />;
   if (found.error) return <ProblemView error={found.error} onRetry={() => void found.refetch()} />;
   if (!found.data || found.data.length === 0) return <Skeleton rows={3} />;
   const different = found.data.find(({ why }) => why !== null);

@@ -34,7 +34,7 @@ export function Rounds({ token }: { token: Token }) {
               cell: ({ machine }) => <MachineLink number={machine} machine={machines.get(machine)} />,
             },
             { name: "State", cell: (round) => <RoundState state={round.state} /> },
-            { name: "Asked", cell: (round) => <Time at={round.requested_at} /> },
+            { name: "Asked", cell: (round) => <Time at={round.requested_at} past /> },
             { name: "Seats", cell: (round) => (round.seats.length === 0 ? "not drawn" : round.seats.join(", ")) },
             { name: "Score", numeric: true, cell: (round) => round.score ?? "–" },
             { name: "Fee", numeric: true, cell: (round) => <Money amount={round.fee} token={token} /> },

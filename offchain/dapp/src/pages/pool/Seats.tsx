@@ -34,7 +34,7 @@ export function Seats({ token }: { token: Token }) {
             { name: "Validator", cell: (seat) => <Address address={seat.validator} /> },
             { name: "Stake", numeric: true, cell: (seat) => <Money amount={seat.stake} token={token} /> },
             { name: "Level", numeric: true, cell: (seat) => <Money amount={seat.level} token={token} /> },
-            { name: "Joined", cell: (seat) => <Time at={seat.joined_at} /> },
+            { name: "Joined", cell: (seat) => <Time at={seat.joined_at} past /> },
             {
               name: "State",
               cell: (seat) => <SeatState seat={seat} />,

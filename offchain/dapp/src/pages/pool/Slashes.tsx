@@ -34,7 +34,7 @@ export function Slashes({ token }: { token: Token }) {
               cell: ({ machine }) => <MachineLink number={machine} machine={machines.get(machine)} />,
             },
             { name: "State", cell: ({ state }) => capitalised(inWords(state)) },
-            { name: "Began", cell: ({ from }) => <Time at={from} /> },
+            { name: "Began", cell: ({ from }) => <Time at={from} past /> },
             { name: "Slash", numeric: true, cell: ({ amount }) => <Money amount={amount} token={token} /> },
             {
               name: "Tenants' part",

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import type { PoolWhole } from "../../api/pools";
-import { readFunds } from "../../chain";
+import { PoolSwapped, readFunds } from "../../chain";
 import { Address } from "../../ui/Address";
 import { Facts } from "../../ui/Facts";
 import { Money } from "../../ui/Money";
@@ -14,7 +14,12 @@ export function Treasury({ pool: { treasury, params, token } }: { pool: PoolWhol
     queryFn: async () => (pool && chain ? await readFunds(chain, pool, treasury) : null),
     enabled: pool !== undefined && chain !== undefined,
   });
-  const unknown = (noPool ?? error) ? "not known: no node of the chain answers" : "…";
+  const unknown =
+    noPool instanceof PoolSwapped
+      ? "not asked: this is another pool than the one that this browser used before"
+      : (noPool ?? error)
+        ? "not known: no node of the chain answers"
+        : "…";
   const fee = params.fee_bps;
   return (
     <section className="panel rows" aria-label="Treasury">

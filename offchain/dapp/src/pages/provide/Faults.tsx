@@ -42,7 +42,7 @@ export function Faults({ faults, token, account, onDone }: Props) {
             { name: "Fault", cell: ({ fault, kind }) => `${fault}, ${inWords(kind)}` },
             { name: "Machine", numeric: true, cell: ({ machine }) => machine },
             { name: "State", cell: ({ state }) => inWords(state) },
-            { name: "Began", cell: ({ from }) => <Time at={from} /> },
+            { name: "Began", cell: ({ from }) => <Time at={from} past /> },
             {
               name: "Lasted",
               numeric: true,

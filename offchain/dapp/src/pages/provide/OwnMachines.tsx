@@ -65,7 +65,7 @@ export function OwnMachines({ provider, machines, token, managed }: Props) {
             { name: "Up", numeric: true, cell: (machine) => percent(machine.uptime) },
             {
               name: "Seen",
-              cell: (machine) => (machine.last_seen === null ? "never" : <Time at={machine.last_seen} />),
+              cell: (machine) => (machine.last_seen === null ? "never" : <Time at={machine.last_seen} past />),
             },
             ...(managed
               ? [

@@ -145,7 +145,7 @@ function Leaving({ account, machine, rules, now, onDone }: Props) {
       words={unstakeDeed(pool, machine).words}
       facts={[
         ["At stake now", <Money key="stake" amount={machine.stake} token={pool.money} places="exact" />],
-        ["Retired", <Time key="retired" at={machine.retiredAt} />],
+        ["Retired", <Time key="retired" at={machine.retiredAt} past />],
         at === null ? undefined : ["Can leave", <Time key="leaves" at={at} />],
       ]}
       asks="one transaction. The stake comes into your ledger; from there you withdraw it."

@@ -50,7 +50,7 @@ export default function SeatPage() {
             ["Validator", <Address key="validator" address={seat.validator} />],
             ["Stake", <Money key="stake" amount={seat.stake} token={token} />],
             ["Stands at the level of", <Money key="level" amount={seat.level} token={token} />],
-            ["Joined", <Time key="joined" at={seat.joined_at} />],
+            ["Joined", <Time key="joined" at={seat.joined_at} past />],
             seat.leaves_at === null ? undefined : ["Leaves", <Time key="leaves" at={seat.leaves_at} />],
             ["State", <SeatState key="state" seat={seat} />],
             [`Drawn for, of the newest ${rounds.data.items.length} rounds`, String(record.length)],

@@ -39,7 +39,7 @@ export default function ValidatorsPage() {
             { name: "Seat", cell: ({ seat }) => <Link to={`/validators/${seat}`}>Seat {seat}</Link> },
             { name: "Validator", cell: ({ validator }) => <Address address={validator} /> },
             { name: "Stake", numeric: true, cell: ({ stake }) => <Money amount={stake} token={token} /> },
-            { name: "Joined", cell: (seat) => <Time at={seat.joined_at} /> },
+            { name: "Joined", cell: (seat) => <Time at={seat.joined_at} past /> },
             {
               name: `Drawn for, of the newest ${rounds.data?.items.length ?? "…"} rounds`,
               numeric: true,
