@@ -14,8 +14,8 @@ Each file stands on none but those before it:
     _received           bodies that are larger than a workload
     _protocols          clients that send slowly, or in tiny pieces
     _auth               who may call
-    _exec               a command in a container, as a WebSocket
     _exec_input         a command on what a request brings
+    _exec               a command in a container, as a WebSocket
     _exec_output        a command whose output is an answer
     _calls              what a route takes of a call
     _shared             what the routes share
