@@ -38,7 +38,7 @@ from leasehold.errors import ChainError, RpcError, RpcUnavailable
 
 WINDOW = 64
 _REMEMBERED = 4096
-_LOGS_WANTED = 5_000  # for each range: some 3 MB
+_LOGS_WANTED = 8_000  # for each range: some 5 MB
 _FIRST_SPAN, _LAST_SPAN = 16, 1 << 20
 _GROWTH, _GROWTH_AFTER_REFUSAL = 8, 2
 _RANGES_UNTIL_REGROWTH = 16
