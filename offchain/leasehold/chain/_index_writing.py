@@ -14,6 +14,7 @@ from leasehold.chain import _tables as tables
 from leasehold.chain._tables import Amount
 
 _ROWS_A_STATEMENT = 250  # some thousand parameters; SQLite takes 32,766
+_ROWS_AT_ONCE = 1_000  # the server takes these while the next are written
 _FEW = 3  # rows that statements bring sooner than COPY
 
 Row = Mapping[str, Any]
@@ -78,18 +79,23 @@ def _copy(
     connection: sa.Connection, table: sa.Table, names: Sequence[str], columns: Sequence[Column]
 ) -> None:
     """One COPY, in the transaction of the connection."""
-    written = [_written(table.c[name].type, column) for name, column in zip(names, columns, strict=True)]
-    text = "\n".join(map("\t".join, zip(*written, strict=True)))
+    kinds = [table.c[name].type for name in names]
     statement = f"COPY {table.name} ({', '.join(map(_quoted, names))}) FROM STDIN"
     driver: Any = connection.connection.dbapi_connection
     errors = connection.dialect.loaded_dbapi.Error
     try:
         with driver.cursor() as cursor, cursor.copy(statement) as copy:
-            copy.write(text.encode())
+            for at in range(0, len(columns[0]), _ROWS_AT_ONCE):
+                copy.write(_text_of(kinds, [column[at : at + _ROWS_AT_ONCE] for column in columns]))
     except errors as error:  # as SQLAlchemy raises what its own statements bring about
         raise sa.exc.DBAPIError.instance(
             statement, None, error, errors, dialect=connection.dialect
         ) from error
+
+
+def _text_of(kinds: Sequence[sa.types.TypeEngine[Any]], columns: Sequence[Column]) -> bytes:
+    written = [_written(kind, column) for kind, column in zip(kinds, columns, strict=True)]
+    return ("\n".join(map("\t".join, zip(*written, strict=True))) + "\n").encode()
 
 
 def _quoted(name: str) -> str:
