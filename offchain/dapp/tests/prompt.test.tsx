@@ -31,6 +31,14 @@ test("a link's template, order and search are words of the command, and no comma
   ]);
 });
 
+test("nor are they options, one of which names whose market is searched", async () => {
+  const search = encodeURIComponent("gpu:H100 --deployment https://thief.example/pool.json");
+  const terms = ["gpu:H100", "--deployment", "https://thief.example/pool.json"];
+  expect(await typedAt(`/?q=${search}`)).toEqual(["machines", "--", ...terms]);
+  expect(await typedAt(`/?q=${search}&sort=-score`)).toEqual(["machines", "--sort", "-score", "--", ...terms]);
+  expect(await typedAt("/?q=gpu:H100&sort=-score")).toEqual(["machines", "gpu:H100", "--sort", "-score"]);
+});
+
 test.each(["/machines/", "/leases/", "/provide/"])("nor is the number in an address such as %s", async (page) => {
   expect(await typedAt(page + link)).toContain(PLANTED);
 });

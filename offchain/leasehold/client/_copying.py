@@ -184,6 +184,13 @@ def unpacking(writer: TreeWriter, budget: Budget, left: list[str]) -> Take:
     return lambda source: untar(source, writer, budget, lambda unsafe: left.append(unsafe.path))
 
 
+def unreadable(source: Path, error: OSError) -> DatasetError:
+    """A file, or one below a folder, that could not be packed: the system says why, or `tarfile`, of one that shrank."""
+    return DatasetError(
+        f"{error.filename or source} cannot be read ({error.strerror or error})", "try again."
+    )
+
+
 class _Packed:
     """A tar of a file or folder here, whose files are counted. Owners stay behind."""
 
@@ -197,7 +204,7 @@ class _Packed:
                 archive.copybufsize = _COPY  # type: ignore[attr-defined]  # typeshed leaves it out
                 archive.add(source, name, filter=self._counted)
         except OSError as error:
-            raise DatasetError(f"{error.filename or source} cannot be read ({error.strerror})") from error
+            raise unreadable(source, error) from error
 
     def _counted(self, member: tarfile.TarInfo) -> tarfile.TarInfo | None:
         member.uid = member.gid = 0

@@ -20,7 +20,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, TypeVar
 
-from leasehold.client._copying import CopyTarget, unpacking
+from leasehold.client._copying import CopyTarget, unpacking, unreadable
 from leasehold.client._lease_shell import CopyFailed, Counted, LeaseShell, LeaseTalk
 from leasehold.datasets import Budget
 from leasehold.errors import DatasetError, DatasetUnsafe, DestinationExists
@@ -352,6 +352,7 @@ def _item(root: Path, entry: CodeEntry, checksum: bool) -> SyncEntry:
 
 
 def _write_tar(writer: BinaryIO, root: Path, paths: Sequence[bytes]) -> None:
+    name = "."
     try:
         with tarfile.open(fileobj=writer, mode="w", format=tarfile.GNU_FORMAT) as archive:
             for path in paths:
@@ -359,7 +360,7 @@ def _write_tar(writer: BinaryIO, root: Path, paths: Sequence[bytes]) -> None:
                 archive.add(root / name, name, recursive=False, filter=_without_owner)
                 archive.members = []  # type: ignore[attr-defined]  # tarfile keeps all headers; typeshed hides them
     except OSError as error:
-        raise DatasetError(f"{error.filename or root} cannot be read ({error.strerror})") from error
+        raise unreadable(root / name, error) from error
 
 
 def _without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:

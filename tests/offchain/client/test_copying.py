@@ -16,7 +16,7 @@ from typing import Any, cast
 import pytest
 
 from leasehold.client import CopyFailed, LeaseShell, SshDoor, hand_in
-from leasehold.client._copying import Copied, CopyTarget, copy_in, unpacking
+from leasehold.client._copying import Copied, CopyTarget, _Packed, copy_in, unpacking
 from leasehold.client._syncing import (
     _LIST,
     SyncEntry,
@@ -388,6 +388,27 @@ async def test_what_cannot_be_read_here_ends_it(tmp_path: Path, monkeypatch: pyt
     shell = LeaseShell(cast(Any, Local(["sh"])), 1)
     with pytest.raises(DatasetError, match="cannot be read"):
         await sync_in(shell, tmp_path / "here", str(tmp_path / "there"), SyncOptions())
+
+
+@pytest.mark.parametrize(
+    "pack",
+    [
+        lambda out, root: _write_tar(out, root, [b"x"]),
+        lambda out, root: _Packed().write(out, root / "x", "x"),
+    ],
+)
+def test_a_file_that_shrinks_while_it_is_packed_is_said(
+    tmp_path: Path, pack: Callable[[Any, Path], None]
+) -> None:
+    (tmp_path / "x").write_bytes(b"abc" * 1_000_000)
+
+    class Shrinking(io.BytesIO):
+        def write(self, data: Any) -> int:
+            os.truncate(tmp_path / "x", 10)
+            return super().write(data)
+
+    with pytest.raises(DatasetError, match=r"x cannot be read \(unexpected end of data\)"):
+        pack(Shrinking(), tmp_path)
 
 
 class Saying:

@@ -109,6 +109,8 @@ function Found({ machines, token, url }: FoundProps) {
 }
 
 function commandOf({ q, sort }: MarketUrl): string {
-  const words = [...termsOf(q), ...(sort === "price" ? [] : ["--sort", sort])];
+  const [terms, order] = [termsOf(q), sort === "price" ? [] : ["--sort", sort]];
+  // A search that a link wrote is no option: one names whose market it is.
+  const words = terms.some((term) => /^['"]*-/.test(term)) ? [...order, "--", ...terms] : [...terms, ...order];
   return words.length ? prompt`leasehold machines ${words}` : "leasehold machines";
 }
