@@ -23,7 +23,7 @@ from typing import BinaryIO, Final, NamedTuple, TypeVar
 from leasehold.client._copying import CopyTarget, unpacking, unreadable
 from leasehold.client._lease_shell import CopyFailed, Counted, LeaseShell, LeaseTalk
 from leasehold.datasets import Budget
-from leasehold.errors import DatasetError, DatasetUnsafe, DestinationExists
+from leasehold.errors import DatasetUnsafe, DestinationExists
 from leasehold.workload import CodeContents, CodeEntry, CodeFolder, CodeKind, survey
 
 H = TypeVar("H")
