@@ -185,7 +185,7 @@ def unpacking(writer: TreeWriter, budget: Budget, left: list[str]) -> Take:
 
 
 def unreadable(source: Path, error: OSError) -> DatasetError:
-    """A file, or one below a folder, that could not be packed: the system says why, or `tarfile`, of one that shrank."""
+    """A file, or one below a folder, that could not be packed. Why says the system, or `tarfile`, of one that shrank."""
     return DatasetError(
         f"{error.filename or source} cannot be read ({error.strerror or error})", "try again."
     )
