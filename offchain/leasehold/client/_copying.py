@@ -185,7 +185,7 @@ def unpacking(writer: TreeWriter, budget: Budget, left: list[str]) -> Take:
 
 
 def unreadable(source: Path, error: OSError) -> DatasetError:
-    """A file, or one below a folder, that could not be packed. Why says the system, or `tarfile`, of one that shrank."""
+    """A file that could not be packed, or one below a folder: for the system's reason, or as `tarfile` has it."""
     return DatasetError(
         f"{error.filename or source} cannot be read ({error.strerror or error})", "try again."
     )
