@@ -35,9 +35,10 @@ _STATS: Final = (
 """All below a folder, then the folder itself, by which it is known that nothing is lacking. No path has two slashes."""
 _LIST: Final = f'cd -- "$1" 2>/dev/null || exit 2; {_STATS}'
 _NOT_THERE: Final = "0 0 0 .//"
+_UNPACK: Final = 'mkdir -p -- "$1" && tar -x -o -f - -C "$1"'
 _LIST_AND_UNPACK: Final = (
     f'(cd -- "$1" 2>/dev/null || {{ echo "{_NOT_THERE}"; exit 0; }}; {_STATS}) || exit 3; '
-    'read -r go || exit 0; mkdir -p -- "$1" && tar -x -o -f - -C "$1"; code=$?; echo $code; exit $code'
+    f"read -r go || exit 0; {_UNPACK}; code=$?; echo $code; exit $code"
 )
 """It waits for a line before it changes anything: whoever asked may only have wanted to know."""
 _LISTED: Final = re.compile(rb"([0-9a-f]{1,8}) ([0-9]{1,19}) (-?[0-9]{1,19}) (.+?)//\n", re.DOTALL)
@@ -50,7 +51,6 @@ _ODD: Final = re.compile(rb"(?:^|/)\.{0,2}(?:/|\Z)")
 _LITTLE: Final = 8 << 20
 """Bytes of files that follow the listing on its own connection; more go faster on one that only takes."""
 _DIGESTS: Final = 'cd -- "$1" && find . -type f -print0 | xargs -0 -r sha256sum --'
-_UNPACK: Final = 'mkdir -p -- "$1" && tar -x -o -f - -C "$1"'
 _REMOVE: Final = 'cd -- "$1" && xargs -0 -r rm -rf --'
 _PACK: Final = 'cd -- "$1" && xargs -0 -r tar -c -f - --'
 _BATCH: Final = 16 << 10

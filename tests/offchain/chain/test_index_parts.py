@@ -23,7 +23,7 @@ from leasehold.chain import _tables as tables
 from leasehold.chain._index_changes import IndexNews, read_notice
 from leasehold.chain._index_election import Election
 from leasehold.chain._index_writer import _FLUSH_ROWS, _in_parts, _in_runs
-from leasehold.chain._index_writing import _written
+from leasehold.chain._index_writing import _written, insert_rows
 from leasehold.errors import SettingsError
 from market_of_size import MarketOfSize, fill
 
@@ -211,3 +211,25 @@ async def test_a_market_of_size_is_one_that_a_pool_could_have(tmp_path: Path) ->
         assert await index.ratings()
     again = MarketOfSize(DEPLOYMENT, 12, 150)
     assert list(again.blocks()) == list(MarketOfSize(DEPLOYMENT, 12, 150).blocks())
+
+
+def test_rows_come_in_pieces_and_all_of_them_or_none(postgres_url: str) -> None:
+    """What cannot be written, or what the server refuses, may stand behind pieces that it has already."""
+    engine, metadata = engines.engine_of(postgres_url), sa.MetaData()
+    table = sa.Table("pieces", metadata, sa.Column("number", sa.Integer), sa.Column("text", sa.String))
+    with engine.begin() as connection:
+        metadata.create_all(connection)
+
+    def count() -> int:
+        with engine.connect() as connection:
+            return connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+
+    for odd in ("\ud800", "a\0b"):
+        rows = [{"number": number, "text": odd if number == 2_500 else "x"} for number in range(3_000)]
+        with pytest.raises((UnicodeEncodeError, sa.exc.DataError)), engine.begin() as connection:
+            insert_rows(connection, table, rows)
+        assert count() == 0
+    with engine.begin() as connection:
+        insert_rows(connection, table, [{"number": number, "text": "a\t\\\n"} for number in range(2_000)])
+    assert count() == 2_000, "the last piece is whole"
+    engine.dispose()

@@ -8,6 +8,7 @@ import io
 import os
 import subprocess
 import tarfile
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -502,6 +503,42 @@ async def test_what_was_not_listed_does_not_come(tmp_path: Path) -> None:
     told = await sync_out(LeaseShell(cast(Any, Lying(["sh"])), 1), str(there), here, SyncOptions())
     assert _files(here) == {"out": b"", "train.py": b"mine"}
     assert sorted(told.left) == ["./.git", "./new/x", "./train.py"]
+
+
+async def test_who_never_reads_is_given_up(tmp_path: Path) -> None:
+    """Its caller's thread ends with the connection, as what an agent's stream says then."""
+    (tmp_path / "x").write_bytes(bytes(3 << 20))
+    begun = asyncio.Event()
+
+    class Deaf(Saying):
+        closed = asyncio.Event()
+
+        @asynccontextmanager
+        async def exec(self, lease: int, command: list[str]) -> AsyncIterator[Saying]:
+            try:
+                yield self
+            finally:
+                self.closed.set()
+
+        async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:
+            yield 1, b"41ed 9 1 .//\n"
+            await self.closed.wait()
+
+        async def write(self, data: bytes) -> None:
+            begun.set()
+            await self.closed.wait()
+            raise AgentUnreachable("It broke off.")
+
+    threads = threading.active_count()
+    syncing = asyncio.create_task(
+        sync_in(LeaseShell(cast(Any, Deaf([])), 1), tmp_path, "/there", SyncOptions())
+    )
+    await begun.wait()
+    syncing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await syncing
+    await asyncio.get_running_loop().shutdown_default_executor()
+    assert threading.active_count() <= threads
 
 
 async def test_a_folder_that_is_not_here_is_said_whatever_the_other_side_does(tmp_path: Path) -> None:
